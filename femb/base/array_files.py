@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.descriptors import opened, without_waiting
+from femb.base.descriptors import opened
 from femb.base.errors import FembError, ModelError, Problem, ResultError
 from femb.base.types import Floats
 
@@ -32,7 +32,7 @@ def content_of(path: str | Path, most: int = LARGEST_TEXT) -> bytes:
     written for five seconds.
     """
     # without waiting for a writer of a pipe
-    with open(opened(path, os.O_RDONLY | without_waiting()), "rb") as file:
+    with open(opened(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
         found = _of_pipe(file.fileno(), most) if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode) else file.read(most + 1)
     if len(found) > most:
         raise OSError(errno.EFBIG, f"has more than {most // 10**6} MB, or no end")

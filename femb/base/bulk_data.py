@@ -171,6 +171,9 @@ class BulkData:
     control: tuple[str, ...] = ()
     parts: dict[int, "BulkData"] = field(default_factory=dict)
     sets: dict[str, list[int]] = field(default_factory=dict)
+    _kept: dict[str, dict[int, Card]] = field(init=False, default_factory=dict)
+    _systems: dict[int, tuple[str, Floats, Floats]] = field(init=False, default_factory=dict)
+    _opened: set[int] = field(init=False, default_factory=set)
 
     def all(self, *names: str) -> Iterator[Card]:
         """The cards of some names."""
@@ -191,10 +194,6 @@ class BulkData:
         if names not in self._kept:
             self._kept[names] = self.by_id(*names.split())
         return self._kept[names]
-
-    @cached_property
-    def _kept(self) -> dict[str, dict[int, Card]]:
-        return {}
 
     def property(self, card: Card, names: str, key: str = "PID") -> Card:
         """The property or material that a field names, of some names. Raises ModelError."""
@@ -340,14 +339,6 @@ class BulkData:
             axes = np.column_stack([np.cross(y, z), y, z])
             self._systems[number] = own.name[5], a, axes / np.linalg.norm(axes, axis=0)
         return self._systems[number]
-
-    @cached_property
-    def _systems(self) -> dict[int, tuple[str, Floats, Floats]]:
-        return {}
-
-    @cached_property
-    def _opened(self) -> set[int]:
-        return set()
 
     @cached_property
     def _system_cards(self) -> dict[int, tuple[Card, tuple[int, ...]]]:

@@ -16,11 +16,6 @@ def opened(path: str | Path, flags: int = os.O_RDONLY) -> int:
     return os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666)
 
 
-def without_waiting() -> int:
-    """The flag with which a pipe is opened without waiting for its other end."""
-    return int(getattr(os, "O_NONBLOCK", 0))
-
-
 def read_at(file: int, count: int, offset: int) -> bytes:
     """Up to so many bytes from an offset on."""
     if hasattr(os, "pread"):

@@ -64,11 +64,8 @@ def read_mesh_file(path: str | Path, kinds: Container[str]) -> MeshFile:
             import meshio
 
             mesh = meshio.read(path)
-            points, sets, blocks = (
-                _three(np.asarray(mesh.points, dtype=float)),
-                _cell_sets(mesh),
-                dict[str, list[Ints]](),
-            )
+            points, sets = _three(np.asarray(mesh.points, dtype=float)), _cell_sets(mesh)
+            blocks = dict[str, list[Ints]]()
             for block in mesh.cells:
                 if len(block.data):
                     blocks.setdefault(block.type, []).append(np.asarray(block.data, dtype=np.int64))

@@ -9,6 +9,7 @@ Source: docs/theory/modal_body.md, section 4; docs/theory/beam.md, equations (3)
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,6 @@ from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.system.appendages import Appendage
-from femb.system.motion_equations import MotionEquations
 from femb.vibration.appendages import alone_of, appendages, place_of, root_frame, stations
 
 
@@ -202,12 +202,9 @@ class AppendageStress:
     @classmethod
     def of(cls, motion: EigenProblem, turn: Sparse, stored: Ints) -> "AppendageStress":
         """By freedoms in common axes."""
-        words = motion.u, motion.q, turn, stored
-        found, n = motion.system.batches, motion.system.n_v
-        beams = [BeamStress(each, n, *words) for each in found if isinstance(each, BeamBatch)]
-        exact = [ExactStress(each, motion.system, *words) for each in found if isinstance(each, ExactBatch)]
-        shells = [ShellStress(each, n, motion.q, turn, stored) for each in found if isinstance(each, ShellBatch)]
-        return cls((*beams, *exact, *shells))
+        kinds = ((BeamBatch, BeamStress), (ExactBatch, ExactStress), (ShellBatch, ShellStress))
+        found = [(kind, each) for of, kind in kinds for each in motion.system.batches if isinstance(each, of)]
+        return cls(tuple(kind(each, motion, turn, stored) for kind, each in found))
 
     def __call__(self, fields: Floats, shapes: Floats) -> Floats:
         G = np.zeros((fields.shape[1], shapes.shape[1], shapes.shape[1]))
@@ -217,22 +214,31 @@ class AppendageStress:
 
 
 @dataclass(frozen=True, eq=False)
-class ExactStress:
+class BatchStress:
+    """Base of the stress stiffnesses of a batch; turn, stored : as of ``_freedoms``."""
+
+    batch: Any
+    motion: EigenProblem
+    turn: Sparse
+    stored: Ints
+
+    def velocities(self, freedoms: Floats) -> Floats:
+        """(n_v, k): all velocities by freedoms (n, k) in common axes."""
+        found = np.zeros((self.motion.system.n_v, freedoms.shape[1]))
+        found[self.stored] = self.turn.T @ freedoms
+        return found
+
+
+class ExactStress(BatchStress):
     """Stress stiffness of exact beams: the part of their stiffness that is linear in their stresses, equation (15) of
     docs/theory/exact_beam.md."""
 
     batch: ExactBatch
-    system: MotionEquations
-    u: Floats
-    q: Floats
-    turn: Sparse
-    stored: Ints
 
     def __call__(self, fields: Floats, shapes: Floats) -> Floats:
-        system, batch, u, q = self.system, self.batch, self.u, self.q
+        system, batch, u, q = self.motion.system, self.batch, self.motion.u, self.motion.q
         n, still = system.n_v, np.zeros(system.n_v)
-        moved, inner = np.zeros((fields.shape[1], n)), np.zeros((n, shapes.shape[1]))
-        moved[:, self.stored], inner[self.stored] = (self.turn.T @ fields).T, self.turn.T @ shapes
+        moved, inner = self.velocities(fields).T, self.velocities(shapes)
         rest = batch.own_strains(u, q, still)
 
         def stiffness(own: Floats) -> Floats:
@@ -250,22 +256,16 @@ class ExactStress:
         return 0.5 * (G + G.swapaxes(1, 2))
 
 
-@dataclass(frozen=True, eq=False)
-class ShellStress:
+class ShellStress(BatchStress):
     """Stress stiffness of shells, of shapes without a matrix: equation (12) of docs/theory/shell.md."""
 
     batch: ShellBatch
-    n_v: int
-    q: Floats
-    turn: Sparse
-    stored: Ints
 
     def __call__(self, fields: Floats, shapes: Floats) -> Floats:
-        f, s, n = fields.shape[1], shapes.shape[1], self.n_v
-        moved, inner = np.zeros((f, n)), np.zeros((n + 1, s))  # the last row is of what is fixed
-        moved[:, self.stored], inner[self.stored] = (self.turn.T @ fields).T, self.turn.T @ shapes
+        f, s = fields.shape[1], shapes.shape[1]
+        inner = np.vstack([self.velocities(shapes), np.zeros(s)])  # the last row is of what is fixed
         G = np.zeros((s, f * s))
-        for places, stiffness in self.batch.stress_stiffness(self.q, moved):
+        for places, stiffness in self.batch.stress_stiffness(self.motion.q, self.velocities(fields).T):
             own = inner[places]
             c, g, _ = own.shape
             pulled = stiffness.reshape(c, g * f, g) @ own
@@ -274,34 +274,23 @@ class ShellStress:
         return 0.5 * (found + found.swapaxes(1, 2))
 
 
-@dataclass(frozen=True, eq=False)
-class BeamStress:
+class BeamStress(BatchStress):
     """Stress stiffness of beams of the default kind: int N w'^2 over each element."""
 
     batch: BeamBatch
-    n_v: int
-    u: Floats
-    q: Floats
-    turn: Sparse
-    stored: Ints
 
     def __call__(self, fields: Floats, shapes: Floats) -> Floats:
-        batch, u, q, n = self.batch, self.u, self.q, self.n_v
-        place = np.full(n, -1)
-        place[self.stored] = np.arange(len(self.stored))
-        own_fields, own_shapes = (self.turn.T @ each for each in (fields, shapes))
-        inside = np.flatnonzero(np.all(place[batch.index[:, [2, 3]]] >= 0, axis=1))
+        batch, u, q, n = self.batch, self.motion.u, self.motion.q, self.motion.system.n_v
+        inside = np.flatnonzero(np.isin(batch.index[:, [2, 3]], self.stored).all(axis=1))
         G = np.zeros((fields.shape[1], shapes.shape[1], shapes.shape[1]))
         if not len(inside):
             return G
         velocities = (batch.index[inside][:, [2, 3], None] + np.arange(6)).reshape(-1, 12)
         slopes = np.array([_slopes(q, batch, int(e)) for e in inside])
-        bent = np.einsum("epck,eki->epci", slopes, own_shapes[place[velocities]], optimize=True)
+        bent = np.einsum("epck,eki->epci", slopes, self.velocities(shapes)[velocities], optimize=True)
         axial, lengths = batch.data[inside, STIFFNESS : STIFFNESS + 4], batch.data[inside, LENGTH]
         rest = batch.own_strains(u, q, np.zeros(n))[inside]
-        for f, field in enumerate(own_fields.T):
-            moved = np.zeros(n)
-            moved[self.stored] = field
+        for f, moved in enumerate(self.velocities(fields).T):
             strains = (batch.own_strains(u, q, moved)[inside] - rest).reshape(-1, 3, 4)
             tension = np.einsum("ea,epa->ep", axial, strains) * WEIGHTS * lengths[:, None]
             G[f] = np.einsum("ep,epci,epcj->ij", tension, bent, bent, optimize=True)

@@ -91,11 +91,14 @@ def line_axes(data: BulkData, card: Card, ends: tuple[Floats, Floats], turn: Flo
         up = data.grids[data.known(card, "X1")][0] - data.grids[data.known(card, "GA")][0]
     else:
         up = turn @ card.numbers("X1", 3, "")
-    z = np.cross(along, up)
-    if not np.linalg.norm(z) > 1e-6 * length * np.linalg.norm(up):
+    if not np.linalg.norm(np.cross(along, up)) > 1e-6 * length * np.linalg.norm(up):
         raise ModelError(f"{card}: its ends are at one place, or its orientation vector is along it")
-    z /= np.linalg.norm(z)
-    x = along / length
+    return axes_along(along, up)
+
+
+def axes_along(along: Floats, up: Floats) -> Floats:
+    """(3, 3) columns: x along a vector, y in the plane of it and of ``up``."""
+    x, z = (each / np.linalg.norm(each) for each in (along, np.cross(along, up)))
     return np.column_stack([x, np.cross(z, x), z])
 
 

@@ -14,7 +14,7 @@ from femb.base.bulk_data import BulkData, Card
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements.shell.bulk_shell import isotropic
-from femb.fem.bulk_bars import stiffness
+from femb.fem.bulk_bars import axes_along, stiffness
 from femb.fem.bulk_curved_shells import shape
 from femb.fem.bulk_sections import BarSection
 from femb.fem.bulk_springs import Spring
@@ -172,10 +172,7 @@ def _weld(data: BulkData, card: Card, shells: dict[int, Card]) -> Iterator[Sprin
 
 def _axes(axis: Floats) -> Floats:
     """(3, 3) columns: x along an axis, y towards the basic axis that is farthest from it."""
-    y = np.eye(3)[np.abs(axis).argmin()]
-    z = np.cross(axis, y)
-    z /= np.linalg.norm(z)
-    return np.column_stack([axis, np.cross(z, axis), z])
+    return axes_along(axis, np.eye(3)[np.abs(axis).argmin()])
 
 
 def _rows(ends: list[dict[int, Floats]], R: Floats) -> dict[int, Floats]:
@@ -200,11 +197,9 @@ def _fastener(data: BulkData, card: Card, shells: dict[int, Card]) -> Iterator[S
     if system >= 0:
         R = data.axes_at(own, system, ends[0][0])
         if own.whole("MFLAG") == 0:
-            z = np.cross(axis, R[:, 1])
-            if not np.linalg.norm(z) > 1e-6:
+            if not np.linalg.norm(np.cross(axis, R[:, 1])) > 1e-6:
                 raise ModelError(f"{card}: the y axis of coordinate system {system} is along it")
-            z /= np.linalg.norm(z)
-            R = np.column_stack([axis, np.cross(z, axis), z])
+            R = axes_along(axis, R[:, 1])
     springs = np.diag([own.number(f"KT{k}") for k in (1, 2, 3)] + [own.number(f"KR{k}") for k in (1, 2, 3)])
     turned, middle = np.kron(np.eye(2), R.T), 0.5 * (ends[0][0] + ends[1][0])
     rows: dict[int, Floats] = {}

@@ -18,7 +18,7 @@ from femb.base.bulk_data import BulkData, Logical, is_input
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints, Sparse
 from femb.elements.shell.mesh import SIZES
-from femb.fem.bulk_bars import bars_of
+from femb.fem.bulk_bars import axes_along, bars_of
 from femb.fem.bulk_case import DRIVEN, LoadSets, Temperatures, grid_sets, inertia, moved_grids, support_rows
 from femb.fem.bulk_connectors import connectors_of, edges_of
 from femb.fem.bulk_curved_shells import curved_shells_of
@@ -455,7 +455,7 @@ def _turn(data: BulkData, part: _Part, number: int, mirrored: bool = False) -> t
         if not planes or any(planes[0].value(key) not in points for key in ("P1", "P2", "P3")):
             raise ModelError(f"SEBULK {number}: has no SEMPLN with three grids or POINT of the file")
         a, b, c = (data.place(points[planes[0].whole(key)]) for key in ("P1", "P2", "P3"))
-        normal = _triad(a, b, c)[:, 2]
+        normal = axes_along(b - a, c - a)[:, 2]
         R = np.eye(3) - 2.0 * np.outer(normal, normal)
         shift = a - R @ a
     for card in data.all("SELOC"):
@@ -467,17 +467,10 @@ def _turn(data: BulkData, part: _Part, number: int, mirrored: bool = False) -> t
                 raise ModelError(f"{card}: its grids are not in the file")
             from_.append(R @ part.data.place(own[card.whole(f"GA{k}")]) + shift)
             to.append(data.place(points[card.whole(f"GB{k}")]))
-        first, second = (_triad(*each) for each in (from_, to))
+        first, second = (axes_along(b - a, c - a) for a, b, c in (from_, to))
         turn = second @ first.T
         R, shift = turn @ R, to[0] + turn @ (shift - from_[0])
     return R, shift
-
-
-def _triad(a: Floats, b: Floats, c: Floats) -> Floats:
-    x = (b - a) / np.linalg.norm(b - a)
-    z = np.cross(x, c - a)
-    z /= np.linalg.norm(z)
-    return np.column_stack([x, np.cross(z, x), z])
 
 
 def _placed(part: _Part, row: Ints, first: int, size: int, turn: Floats) -> Sparse:

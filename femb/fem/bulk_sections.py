@@ -6,6 +6,7 @@ ones by Bredt; shear factors as the part of the area whose long side is along th
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from inspect import signature
 
 import numpy as np
 
@@ -91,7 +92,7 @@ def stress_points(card: Card) -> Floats:
     tall, wide = {"ROD": 2 * [2.0 * sizes[0]], "TUBE": 2 * [2.0 * sizes[0]], "HEXA": sizes[:0:-1]}.get(
         shape, sizes[1::-1]
     )
-    given = OPEN[shape][1](*sizes) if shape in OPEN else [(0.0, 0.0, tall, wide)]
+    given = OPEN[shape](*sizes) if shape in OPEN else [(0.0, 0.0, tall, wide)]
     parts = np.array([part for part in given if part[2] != 0.0])
     areas = parts[:, 2] * parts[:, 3]
     low, high = (parts[:, :2] + sign * 0.5 * parts[:, 2:] - areas @ parts[:, :2] / areas.sum() for sign in (-1.0, 1.0))
@@ -200,60 +201,40 @@ def _channel(width: float, h: float, web: float, flange: float) -> Parts:
     ]
 
 
-# By the shape: how many sizes, and its parts. CHAN2, HAT: open to the side of y; T2 has its web above.
-OPEN: dict[str, tuple[int, Callable[..., Parts]]] = {
-    "I": (6, _flanged),
-    "I1": (4, lambda a, web, tall, h: _flanged(h, a + web, a + web, web, 0.5 * (h - tall), 0.5 * (h - tall))),
-    "T": (4, lambda width, h, flange, web: _flanged(h, web, width, web, 0.0, flange)),
-    "T1": (4, lambda h, a, web, flange: [(0.0, -0.5 * web, h, web), (0.0, -web - 0.5 * a, flange, a)]),
-    "T2": (4, lambda width, h, flange, web: _flanged(h, width, web, web, flange, 0.0)),
-    "CHAN": (4, _channel),
-    "CHAN1": (4, lambda a, web, tall, h: _channel(a + web, h, web, 0.5 * (h - tall))),
-    "CHAN2": (
-        4,
-        lambda side, web, h, width: [
-            (0.5 * web, 0.0, web, width),
-            *((0.5 * (h + web), s * 0.5 * (width - side), h - web, side) for s in (-1.0, 1.0)),
-        ],
-    ),
-    "H": (
-        4,
-        lambda inner, sides, h, bar: [
-            (0.0, 0.0, bar, inner),
-            *((0.0, s * (0.5 * inner + 0.25 * sides), h, 0.5 * sides) for s in (-1.0, 1.0)),
-        ],
-    ),
-    "CROSS": (
-        4,
-        lambda arms, web, h, bar: [
-            (0.0, 0.0, h, web),
-            *((0.0, s * 0.5 * (web + 0.5 * arms), bar, 0.5 * arms) for s in (-1.0, 1.0)),
-        ],
-    ),
-    "Z": (
-        4,
-        lambda a, web, tall, h: [
-            (0.0, 0.0, h, web),
-            *((s * 0.25 * (h + tall), -s * 0.5 * (web + a), 0.5 * (h - tall), a) for s in (-1.0, 1.0)),
-        ],
-    ),
-    "L": (
-        4,
-        lambda width, h, flange, web: [
-            (0.5 * (h - flange), 0.0, h, web),
-            (0.0, 0.5 * width, flange, width - web),
-        ],
-    ),
-    "HAT": (
-        4,
-        lambda h, t, top, brim: [
-            (0.5 * (h - t), 0.0, t, top),
-            *((0.0, s * 0.5 * (top - t), h - 2.0 * t, t) for s in (-1.0, 1.0)),
-            *((-0.5 * (h - t), s * 0.5 * (top - t + brim), t, brim + t) for s in (-1.0, 1.0)),
-        ],
-    ),
-}  # fmt: skip
-SIZES = {"ROD": 1, "TUBE": 2, "BAR": 2, "BOX": 4, "BOX1": 6, "HEXA": 3, **{name: n for name, (n, _) in OPEN.items()}}
+# The parts of each shape, by its sizes. CHAN2, HAT: open to the side of y; T2 has its web above.
+OPEN: dict[str, Callable[..., Parts]] = {
+    "I": _flanged,
+    "I1": lambda a, web, tall, h: _flanged(h, a + web, a + web, web, 0.5 * (h - tall), 0.5 * (h - tall)),
+    "T": lambda width, h, flange, web: _flanged(h, web, width, web, 0.0, flange),
+    "T1": lambda h, a, web, flange: [(0.0, -0.5 * web, h, web), (0.0, -web - 0.5 * a, flange, a)],
+    "T2": lambda width, h, flange, web: _flanged(h, width, web, web, flange, 0.0),
+    "CHAN": _channel,
+    "CHAN1": lambda a, web, tall, h: _channel(a + web, h, web, 0.5 * (h - tall)),
+    "CHAN2": lambda side, web, h, width: [
+        (0.5 * web, 0.0, web, width),
+        *((0.5 * (h + web), s * 0.5 * (width - side), h - web, side) for s in (-1.0, 1.0)),
+    ],
+    "H": lambda inner, sides, h, bar: [
+        (0.0, 0.0, bar, inner),
+        *((0.0, s * (0.5 * inner + 0.25 * sides), h, 0.5 * sides) for s in (-1.0, 1.0)),
+    ],
+    "CROSS": lambda arms, web, h, bar: [
+        (0.0, 0.0, h, web),
+        *((0.0, s * 0.5 * (web + 0.5 * arms), bar, 0.5 * arms) for s in (-1.0, 1.0)),
+    ],
+    "Z": lambda a, web, tall, h: [
+        (0.0, 0.0, h, web),
+        *((s * 0.25 * (h + tall), -s * 0.5 * (web + a), 0.5 * (h - tall), a) for s in (-1.0, 1.0)),
+    ],
+    "L": lambda width, h, flange, web: [(0.5 * (h - flange), 0.0, h, web), (0.0, 0.5 * width, flange, width - web)],
+    "HAT": lambda h, t, top, brim: [
+        (0.5 * (h - t), 0.0, t, top),
+        *((0.0, s * 0.5 * (top - t), h - 2.0 * t, t) for s in (-1.0, 1.0)),
+        *((-0.5 * (h - t), s * 0.5 * (top - t + brim), t, brim + t) for s in (-1.0, 1.0)),
+    ],
+}
+SIZES = {"ROD": 1, "TUBE": 2, "BAR": 2, "BOX": 4, "BOX1": 6, "HEXA": 3}
+SIZES |= {name: len(signature(parts).parameters) for name, parts in OPEN.items()}
 # Shapes whose shear centre is where the lines of two parts meet, by the number of these parts.
 MEET = {"T": (1, 2), "T1": (0, 1), "T2": (1, 0), "L": (0, 1)}
 SYMMETRIC = ("I", "I1", "H", "CROSS", "Z")
@@ -320,7 +301,7 @@ def _solid(card: Card, shape: str, sizes: Floats) -> BarSection:
 
 def _open(card: Card, shape: str, sizes: Floats) -> BarSection:
     """A shape of thin rectangles."""
-    parts = [part for part in OPEN[shape][1](*sizes.tolist()) if part[2] != 0.0]
+    parts = [part for part in OPEN[shape](*sizes.tolist()) if part[2] != 0.0]
     if min(min(part[2:]) for part in parts) < 0.0:
         raise ModelError(f"{card}: its parts overlap: check its sizes, {sizes.tolist()}")
     y, z, tall, wide = np.array(parts).T

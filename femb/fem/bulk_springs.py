@@ -11,7 +11,7 @@ import numpy as np
 from femb.base.bulk_data import BulkData, Card
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.fem.bulk_bars import line_axes, warping_of
+from femb.fem.bulk_bars import axes_along, line_axes, warping_of
 from femb.numerics.rotations import rigid_transport
 
 SCALAR_SPRINGS = ("CELAS1", "CELAS2", "CELAS3", "CELAS4")
@@ -152,9 +152,7 @@ def _bush(data: BulkData, card: Card) -> Spring:
     if card.name == "CBUSH":
         if card.value("OCID") not in (None, -1):
             axes = data.axes_at(card, card.whole("OCID"), ends[0])
-            at = (
-                data.system(card, card.whole("OCID"))[1] if card.whole("OCID") else np.zeros(3)
-            ) + axes @ card.numbers("S1", 3)
+            at = data.system(card, card.whole("OCID"))[1] + axes @ card.numbers("S1", 3)
         else:
             at = ends[0] + card.number("S") * (ends[-1] - ends[0])
     axes = _bush_axes(data, card, ends, stiffness)
@@ -171,15 +169,10 @@ def _bush_axes(data: BulkData, card: Card, ends: list[Floats], stiffness: Floats
     if card.value("CID") is not None:
         return data.axes_at(card, card.whole("CID"), ends[0])
     along = ends[-1] - ends[0]
-    length = float(np.linalg.norm(along))
-    if len(ends) < 2 or not length > 0.0:
+    if len(ends) < 2 or not np.linalg.norm(along) > 0.0:
         raise ModelError(f"{card}: its grids are at one place and it has no CID: give its coordinate system")
     if card.name == "CBUSH1D" or all(card.value(f"X{k}") is None for k in (1, 2, 3)):
         if stiffness[[1, 2, 4, 5]].any():
             raise ModelError(f"{card}: has a stiffness across its line: give its orientation vector or CID")
-        up = np.eye(3)[np.abs(along).argmin()]
-        y = np.cross(np.cross(along, up), along)
-        return np.column_stack(
-            [along / length, y / np.linalg.norm(y), np.cross(along, y) / (length * np.linalg.norm(y))]
-        )
+        return axes_along(along, np.eye(3)[np.abs(along).argmin()])
     return line_axes(data, card, (ends[0], ends[1]), data.grids[data.known(card, "GA")][1])

@@ -42,22 +42,15 @@ def check_model(model: FeModel) -> Floats:
 
     Raises ModelError: lists all problems.
     """
-    problems = [
-        problem
-        for name, matrix in (("mass", model.mass), ("stiffness", model.stiffness))
-        for problem in (_entries(model, name, matrix), _asymmetry(model, name, matrix))
-        if problem is not None
-    ]
-    if problems:
+    matrices = (("mass", model.mass), ("stiffness", model.stiffness))
+    found = [_entries(model, name, matrix) or _asymmetry(model, name, matrix) for name, matrix in matrices]
+    if problems := [problem for problem in found if problem is not None]:
         raise ModelError(*problems)
     centre = model.nodes.mean(axis=0)
     D = model.rigid_motions(centre)
     D[:, 3:] /= model.length
     rigid = D.T @ (model.mass @ D)
-    for problem in (_grounding(model, D), _mass_form(model, rigid)):
-        if problem is not None:
-            problems.append(problem)
-    if problems:
+    if problems := [problem for problem in (_grounding(model, D), _mass_form(model, rigid)) if problem is not None]:
         raise ModelError(*problems)
     whole = model.rigid_motions(np.zeros(3))
     return np.asarray(whole.T @ (model.mass @ whole))
@@ -72,8 +65,6 @@ def _entries(model: FeModel, name: str, matrix: Sparse) -> Problem | None:
 
 
 def _asymmetry(model: FeModel, name: str, matrix: Sparse) -> Problem | None:
-    if matrix.shape != (model.size, model.size):
-        return None
     difference = abs(matrix - matrix.T).tocoo()
     largest = np.max(np.abs(matrix.data), initial=0.0)
     if not difference.nnz or difference.data.max() <= SYMMETRY * largest:

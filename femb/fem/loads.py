@@ -20,13 +20,9 @@ _TETRA = ("000 010 100", "000 001 010", "000 100 001", "100 010 001")
 _HEXA = ("000 010 100", "001 101 011", "000 100 001", "010 011 110", "000 001 010", "100 110 101")
 _WEDGE = ("000 010 100", "001 101 011", "000 100 001", "000 001 010", "100 010 101")
 FACES = {
-    "tetra": _TETRA,
-    "tetra10": _TETRA,
-    "hexahedron": _HEXA,
-    "hexahedron20": _HEXA,
-    "hexahedron27": _HEXA,
-    "wedge": _WEDGE,
-    "wedge15": _WEDGE,
+    **dict.fromkeys(("tetra", "tetra10"), _TETRA),
+    **dict.fromkeys(("hexahedron", "hexahedron20", "hexahedron27"), _HEXA),
+    **dict.fromkeys(("wedge", "wedge15"), _WEDGE),
 }
 TRIANGLES = {"tetra": (0, 1, 2, 3), "tetra10": (0, 1, 2, 3), "wedge": (0, 1), "wedge15": (0, 1)}
 ON_FACE = 1e-9

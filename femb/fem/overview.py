@@ -14,7 +14,7 @@ from femb.base.bulk_data import BulkData
 from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats, Sparse
-from femb.base.values import without_rounding
+from femb.base.values import vector, without_rounding
 from femb.fem.bulk_case import LoadSets, grid_sets, supports_of
 from femb.fem.bulk_model import read_structure
 from femb.fem.checks import DIRECTIONS, GROUNDED, MASS_FORM, check_size, properties, rounding_of
@@ -314,5 +314,4 @@ def _correlation(model: FeModel, data: BulkData, shapes: Floats, printed: Printe
 
 def _numbers(x: Floats | list[float], scale: float | None = None) -> str:
     values = np.asarray(x)
-    shown = without_rounding(values, np.abs(values).max() if scale is None else scale)
-    return "(" + ", ".join(f"{v:.6g}" for v in shown) + ")"
+    return vector(without_rounding(values, np.abs(values).max() if scale is None else scale))

@@ -15,6 +15,7 @@ from scipy.linalg import eigh
 from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats, Ints, Sparse
+from femb.base.values import vector
 from femb.elements.modal.data import ReducedBody, ratios_of_modes, rigid_mass
 from femb.elements.modal.kernels import axial, inertia_of, product_of, symmetric
 from femb.fem.checks import (
@@ -220,6 +221,7 @@ def stiffening(G: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 Coupling = Literal["full", "constant"]
 COLUMNS = 10  # static solutions at a time
 LOCKED = 0.02  # part of the strain energy of the first mode
+MOST_ROWS = 40  # modes in the table of a reduction
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,8 +264,48 @@ class Reduction(Tabled):
 
     def table(self) -> str:
         """Mass properties, interfaces, kept modes with their effective masses, and truncation errors."""
+        body = self.body
+        mass, centre, inertia = properties(rigid_mass(body.mass, body.first_moment, body.inertia))
+        lines = [
+            *([f"{self.length:.3g} m long, {mass:.3g} kg", ""] if self.length else []),
+            f"mass          {mass:.6g} kg",
+            f"mass centre   {_vector(centre)} m, from the root",
+            f"inertia       {_vector(np.diag(inertia))} kg m2 about the mass centre; products xy, xz, yz "
+            f"{_vector(inertia[[0, 0, 1], [1, 2, 2]])}",
+            f"coupling      {self.coupling}",
+            "",
+            "interface          kind    nodes  position, m, from the root",
+        ]
+        for k, (name, kind, point, count) in enumerate(self.interfaces):
+            lines.append(f"{name + ('' if k else ' (root)'):18} {kind:6} {count or '':>6}  {_vector(point)}")
+        if body.load_names:
+            lines += ["", "loads inside       force, N              torque, N m, about the root"]
+            for name, force, torque in zip(body.load_names, body.load_force, body.load_torque, strict=True):  # type: ignore[arg-type]
+                lines.append(f"{name:18} {_vector(force):20}  {_vector(torque)}")
+        lines += ["", "         frequency, Hz              effective mass with the root held, %"]
+        lines.append("mode     held  root held    error  " + "".join(f"{word:>7}" for word in DIRECTIONS))
+        for k in range(min(len(self.free), MOST_ROWS)):
+            held = _hertz(self.held[k]) if k < len(self.held) else ""
+            error = "exact" if abs(self.error[k]) < 1e-9 else f"{self.error[k]:.1e}"
+            lines.append(f"{k + 1:4}{held:>9}  {_hertz(self.free[k]):>9}  {error:>7}  {_parts(self.effective[k])}")
+        if len(self.free) > MOST_ROWS:
+            lines.append(f"and {len(self.free) - MOST_ROWS} more")
+        lines.append(f"{'kept':33}  {_parts(self.effective.sum(axis=0))}")
+        lines.append(f"{'left out':33}  {_parts(self.missing)}")
+        return "\n".join(lines)
 
-        return report(self)
+
+def _hertz(f: float) -> str:
+    """At most eight letters."""
+    return text if len(text := f"{f:.5g}") < 9 else f"{f:.2e}"
+
+
+def _parts(values: Floats) -> str:
+    return "".join(f"{100.0 * value + 0.0:7.2f}" for value in np.where(np.abs(values) < 5e-5, 0.0, values))
+
+
+def _vector(x: Floats) -> str:
+    return vector(np.where(np.abs(x) < 1e-12 * max(1.0, np.abs(x).max()), 0.0, x))
 
 
 @one_blas_thread()
@@ -510,58 +552,3 @@ def _carried(model: FeModel, ties: Tied, axes: Floats) -> Floats:
     carried = np.array([cg(mass, column, M=scale, rtol=1e-5)[0] for column in coupled.T])
     turn = np.kron(np.eye(2), axes)
     return np.asarray(np.diag(turn.T @ (own.T @ moved - carried @ coupled) @ turn))
-
-
-# The table that a reduction prints: mass properties, interfaces, modes, truncation.
-
-MOST_ROWS = 40
-
-
-def report(of: "Reduction") -> str:
-    """Lines of text."""
-    body = of.body
-    mass, centre, inertia = properties(rigid_mass(body.mass, body.first_moment, body.inertia))
-    lines = [
-        *([f"{of.length:.3g} m long, {mass:.3g} kg", ""] if of.length else []),
-        f"mass          {mass:.6g} kg",
-        f"mass centre   {_vector(centre)} m, from the root",
-        f"inertia       {_vector(np.diag(inertia))} kg m2 about the mass centre; products xy, xz, yz "
-        f"{_vector(inertia[[0, 0, 1], [1, 2, 2]])}",
-        f"coupling      {of.coupling}",
-        "",
-        "interface          kind    nodes  position, m, from the root",
-    ]
-    for k, (name, kind, point, count) in enumerate(of.interfaces):
-        lines.append(f"{name + ('' if k else ' (root)'):18} {kind:6} {count or '':>6}  {_vector(point)}")
-    if body.load_names:
-        lines += ["", "loads inside       force, N              torque, N m, about the root"]
-        for name, force, torque in zip(body.load_names, body.load_force, body.load_torque, strict=True):  # type: ignore[arg-type]
-            lines.append(f"{name:18} {_vector(force):20}  {_vector(torque)}")
-    lines += ["", "         frequency, Hz              effective mass with the root held, %"]
-    lines.append("mode     held  root held    error  " + "".join(f"{word:>7}" for word in DIRECTIONS))
-    for k in range(min(len(of.free), MOST_ROWS)):
-        held = _hertz(of.held[k]) if k < len(of.held) else ""
-        error = "exact" if abs(of.error[k]) < 1e-9 else f"{of.error[k]:.1e}"
-        lines.append(f"{k + 1:4}{held:>9}  {_hertz(of.free[k]):>9}  {error:>7}  {_parts(of.effective[k])}")
-    if len(of.free) > MOST_ROWS:
-        lines.append(f"and {len(of.free) - MOST_ROWS} more")
-    lines.append(f"{'kept':33}  {_parts(of.effective.sum(axis=0))}")
-    lines.append(f"{'left out':33}  {_parts(of.missing)}")
-    return "\n".join(lines)
-
-
-def _hertz(f: float) -> str:
-    """At most eight letters."""
-    return text if len(text := f"{f:.5g}") < 9 else f"{f:.2e}"
-
-
-def _parts(values: Floats) -> str:
-    return "".join(f"{100.0 * value + 0.0:7.2f}" for value in np.where(np.abs(values) < 5e-5, 0.0, values))
-
-
-def _vector(x: Floats) -> str:
-    return (
-        "("
-        + ", ".join(f"{value:.6g}" for value in np.where(np.abs(x) < 1e-12 * max(1.0, np.abs(x).max()), 0.0, x))
-        + ")"
-    )

@@ -24,19 +24,8 @@ from femb.fem.measured_functions import NEEDED, Response, functions_of_csv, in_s
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 COLUMNS = (
-    "mode",
-    "frequency",
-    "sigma",
-    "damping",
-    "damping_sigma",
-    "point",
-    "x",
-    "y",
-    "z",
-    "direction",
-    "real",
-    "imag",
-)
+    "mode", "frequency", "sigma", "damping", "damping_sigma", "point", "x", "y", "z", "direction", "real", "imag",
+)  # fmt: skip
 """Columns of a CSV file: a row for each mode alone, or for each mode and measured direction of a point."""
 # Coordinates beyond this, or below its inverse, m: probably of another unit.
 LARGE = 1e3

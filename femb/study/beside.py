@@ -94,10 +94,6 @@ class BesideValue:
         s, t = (self.side, 0.0) if self.side else (1.0, -1.0)
         return np.asarray((numbers(self.at(s)) - numbers(self.at(t))) / ((s - t) * self.h))
 
-    def quotient(self, frozen: ByChanges) -> float:
-        """The derivative of an output by one quotient."""
-        return frozen.derivative(self.change(frozen.numbers))
-
     def _along(self, frozen: ByChanges) -> tuple[float, float] | None:
         """The derivative along tangents of equations that are linear in the parameter, and its error, where the motion
         is moved so little that one quotient is enough."""

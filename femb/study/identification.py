@@ -165,17 +165,10 @@ class Identification(Tabled):
     def write(self, path: str | Path) -> Path:
         """Write a .npz with the fields by their names; its path."""
         words = (
-            "parameters",
-            "start",
-            "values",
-            "deviations",
-            "correlation",
-            "residuals",
-            "before",
-            "after",
-            "singular",
-        )
-        return write_arrays(Path(path), {word: getattr(self, word) for word in (*words, "directions")})
+            "parameters", "start", "values", "deviations", "correlation", "residuals", "before", "after", "singular",
+            "directions",
+        )  # fmt: skip
+        return write_arrays(Path(path), {word: getattr(self, word) for word in words})
 
     def draw(self, path: str | Path) -> Path:
         """Draw the residuals before and after to the picture file ``path``; its path."""

@@ -19,6 +19,11 @@ NEEDED = ("case", "outputs")
 """What every study file has; variables or parameters may be those of the case."""
 
 
+def _by_name(text: str, items: Any) -> dict[str, Any]:
+    """The schema of a table of tables by name."""
+    return {"type": "object", "description": text, "propertyNames": NAMES, "additionalProperties": items}
+
+
 def schema() -> dict[str, Any]:
     """The JSON Schema (draft 7) of a study file, ready for ``json.dump``. Source: femb.Study and its tables."""
     writer = SchemaWriter()
@@ -32,18 +37,11 @@ def schema() -> dict[str, Any]:
             items = writer.table(Limits)
             properties[key] = {"type": "object", "description": told(Study, key), "additionalProperties": items}
         elif key == Parameter.table:
-            items = writer.table(Parameter)
-            text = told(Study, key)
-            properties[key] = {
-                "type": "object", "description": text, "propertyNames": NAMES, "additionalProperties": items
-            }  # fmt: skip
+            properties[key] = _by_name(told(Study, key), writer.table(Parameter))
         elif key in TABLES:
             kinds, text = TABLES[key]
             items = writer.chosen("kind", [([word], kind) for word, kind in kinds.items()], default=True)
-            properties[key] = {
-                "type": "object", "description": text, "propertyNames": NAMES, "additionalProperties": items,
-                "minProperties": 1,
-            }  # fmt: skip
+            properties[key] = _by_name(text, items) | {"minProperties": 1}
         else:
             properties[key] = writer.value(choices(hints[key])) | {"description": told(Study, key)}
     return {

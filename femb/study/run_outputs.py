@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -17,11 +17,6 @@ from femb.results.pointing import MEASURES, PERCENT, pointing
 from femb.results.results import Results
 from femb.run.static import StaticResults
 from femb.run.static_derivatives import StaticNumber
-
-if TYPE_CHECKING:
-    pass
-
-
 from femb.study.outputs import BY_ANALYSES, BY_STEPS, VISIBLE, Analyses, ByChanges, ByElements, StudyOutput
 
 
@@ -78,8 +73,8 @@ class Statistic(StudyOutput):
             check.require("last", self.last >= self.first, f"must be at least first = {self.first:g}")
 
     def reduced(self, time: Floats, x: Floats) -> float:
-        """The number of a history."""
-        raise NotImplementedError
+        """The number of a history; by default the value at its place."""
+        return float(x[self.place(x)])
 
     def value(self, analyses: Analyses) -> float:
         return self.reduced(*self._inside(analyses))
@@ -147,9 +142,6 @@ class Maximum(Statistic):
     def place(self, x: Floats) -> int | None:
         return int(np.argmax(x))
 
-    def reduced(self, time: Floats, x: Floats) -> float:
-        return float(np.max(x))
-
 
 class Minimum(Statistic):
     """The smallest value."""
@@ -158,9 +150,6 @@ class Minimum(Statistic):
 
     def place(self, x: Floats) -> int | None:
         return int(np.argmin(x))
-
-    def reduced(self, time: Floats, x: Floats) -> float:
-        return float(np.min(x))
 
 
 class Peak(Statistic):
@@ -196,9 +185,6 @@ class Final(Statistic):
 
     def place(self, x: Floats) -> int | None:
         return -1
-
-    def reduced(self, time: Floats, x: Floats) -> float:
-        return float(x[-1])
 
 
 class Mean(Statistic):

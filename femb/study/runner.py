@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
 
 import numpy as np
 
@@ -35,10 +35,6 @@ from femb.vibration.completion import begun
 from femb.vibration.mode_sweep import SPARE
 from femb.vibration.modes import Modes, modes, modes_of
 from femb.vibration.solution import Solution, motion_of, solution
-
-if TYPE_CHECKING:
-    pass
-
 
 # Part of the duration of a run that a trial takes.
 TRIAL = 1e-4
@@ -189,7 +185,6 @@ class RunAnalyses:
     folder: Path | None
     found: dict[str, Results] = field(default_factory=dict)
     found_modes: dict[tuple[str | None, str, bool], Modes] = field(default_factory=dict)
-    found_mass: tuple[float, Floats, Floats] | None = None
     found_linear: dict[tuple[object, ...], Any] = field(default_factory=dict)
     brief: bool = False
     of: Runner | None = field(default=None, repr=False)
@@ -297,10 +292,8 @@ class RunAnalyses:
         return self.found_modes[key]
 
     def mass_properties(self) -> tuple[float, Floats, Floats]:
-        if self.found_mass is None:
-            assemble = self.described.run is not None and self.described.run.start == "assembled"
-            self.found_mass = mass_properties(System(self.described.model, assemble=assemble))
-        return self.found_mass
+        assemble = self.start == "assembled"
+        return self.once(("mass",), lambda: mass_properties(System(self.described.model, assemble=assemble)))
 
     @property
     def message(self) -> str:
@@ -325,8 +318,7 @@ class RunAnalyses:
         return simulate(self.described.model, self.options, out=file, case_text=text, force=True)
 
     def _static(self) -> Results:
-        assemble = self.described.run is not None and self.described.run.start == "assembled"
-        file = self._file("static.h5")
+        file, assemble = self._file("static.h5"), self.start == "assembled"
         return static(self.described.model, assemble=assemble, out=file, case_text=self.described.text)
 
     def _file(self, name: str) -> Path | None:

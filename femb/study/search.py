@@ -383,10 +383,7 @@ class _Descents:
         outputs = dict(zip(self.study.outputs, row.outputs, strict=True))
         if row.failed or not all(np.isfinite(outputs[name]) for name in self.runs.wanted):
             raise _RunError(z, row.message or "an output has no value")
-        slopes = {
-            name: np.array(each)[self.columns] * self.by_z(z)
-            for name, each in zip(self.study.outputs, row.gradients, strict=True)
-        }
+        slopes = self._slopes(row, z)
         name, sign = self.search.name, self.search.sign
         self.scale = self.scale or abs(outputs[name]) or 1.0
         within, of_within = [], []
@@ -400,6 +397,11 @@ class _Descents:
             np.array(of_within).reshape(len(self.sides), len(z)),
         )  # fmt: skip
         return point
+
+    def _slopes(self, row: StudyRow, z: Floats) -> dict[str, Floats]:
+        """The gradients of outputs of a run by z."""
+        pairs = zip(self.study.outputs, row.gradients, strict=True)
+        return {name: np.array(each)[self.columns] * self.by_z(z) for name, each in pairs}
 
     def _cost(self, z: Floats) -> float:
         """The number that is to be least. Raises _StallError where the last designs are one; and as ``at``."""
@@ -440,8 +442,7 @@ class _Descents:
             names = ", ".join(str(k + 1) for k in sorted(k for k, _, _ in group))
             best = min(group, key=lambda end: end[2].cost)[2]
             beyond = "" if np.min(best.within, initial=0.0) >= -ROOM else ", beyond a limit"
-            lines = [f"optimum {number}: run {best.run}{beyond}, from start {names}"]
-            self.search.notes += lines
+            self.search.notes.append(f"optimum {number}: run {best.run}{beyond}, from start {names}")
         if groups:
             self._multipliers(*groups[0][0][1:])
 
@@ -503,10 +504,7 @@ class _Descents:
 
         row = self.rows[at.run]
         outputs = dict(zip(self.study.outputs, row.outputs, strict=True))
-        slopes = {
-            name: np.array(each)[self.columns] * self.by_z(z)
-            for name, each in zip(self.study.outputs, row.gradients, strict=True)
-        }
+        slopes = self._slopes(row, z)
         found: list[tuple[str, float, Floats]] = []  # its name, d best/d limit by a multiplier of one, its gradient
         for name, limit, side in self.sides:
             if abs(outputs[name] - limit) <= ACTIVE * (abs(limit) or 1.0):

@@ -5,9 +5,10 @@ import inspect
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -193,14 +194,12 @@ def fingerprint(study: Study, runner: Runner) -> dict[str, str]:
         "variables": [[kind.kind, asdict(kind)] for kind in study.variables.values()],
         "outputs": [[kind.kind, asdict(kind)] for kind in study.outputs.values()],
         "design": [study.design, study.runs, study.seed],
-        **(
-            {"aim": [study.best, study.limits, study.optimizer, study.starts]}
-            if study.design in (OPTIMIZE, WORST)
-            else {}
-        ),
         "keep": study.keep,
-        **({"form": runner.form[0].identity} if runner.form is not None else {}),
     }
+    if study.design in (OPTIMIZE, WORST):
+        parts["aim"] = [study.best, study.limits, study.optimizer, study.starts]
+    if runner.form is not None:
+        parts["form"] = runner.form[0].identity
     return {word: _digest(json.dumps(part, sort_keys=True, default=repr)) for word, part in parts.items()}
 
 
@@ -377,19 +376,14 @@ def _rows(runner: Runner, described: dict[int, Described]) -> Iterator[StudyRow]
         if results is None or message:
             yield StudyRow(number, (float("nan"),) * len(runner.outputs), True, message)
         else:
-            yield runner.row(number, _Begun(runner, described[number], results))
+            yield runner.row(number, partial(_with_motion, runner, described[number], results))
 
 
-class _Begun:
-    """Called, gives the analyses of a run with the results of its motion."""
-
-    def __init__(self, runner: Runner, described: Described, results: Results) -> None:
-        self.runner, self.described, self.results = runner, described, results
-
-    def __call__(self) -> RunAnalyses:
-        analyses = self.runner.analyses_of(self.described)
-        analyses.found["run"] = self.results
-        return analyses
+def _with_motion(runner: Runner, described: Described, results: Results) -> RunAnalyses:
+    """The analyses of a run with the results of its motion."""
+    analyses = runner.analyses_of(described)
+    analyses.found["run"] = results
+    return analyses
 
 
 TABLE, RUNS = "sweep", "runs"
@@ -461,24 +455,26 @@ def sweep(
             rows.update(journal.rows or ({} if again else finished_rows(folder, runner, parts)))
         bar = stack.enter_context(counted(quiet=progress is not True, unit="run", always=True))
         tell = progress if callable(progress) else lambda done, _, total: bar(done, total)
-        report = _Report(tell, study.most, rows.values())
+        failed = sum(row.failed for row in rows.values())
+        tell(len(rows), failed, study.most)
         places = (workers, scheduler, cluster)
 
         def carry_out(runs: Runs, one: Callable[[int, Sequence[Any]], StudyRow] | None = None) -> list[StudyRow]:
             """The rows of runs, of those that are missing as they are finished; one : carries out each in its turn."""
+            nonlocal failed
             missing = {k: values for k, values in runs.items() if k not in rows}
-            finished = (
-                (one(k, values) for k, values in missing.items())
-                if one is not None
-                else in_ensembles(runner, missing)
-                if together
-                else carried_out(runner, missing, *places)
-            )
+            if one is not None:
+                finished = (one(*run) for run in missing.items())
+            elif together:
+                finished = in_ensembles(runner, missing)
+            else:
+                finished = carried_out(runner, missing, *places)
             for row in finished:
                 rows[row.run] = row
                 if journal is not None:
                     journal.add(row)
-                report.add(row)
+                failed += row.failed
+                tell(len(rows), failed, study.most)
             return [rows[k] for k in runs]
 
         search = Search(study, runner, carry_out)
@@ -513,27 +509,6 @@ def compile_for(study: Study, progress: Reporter) -> None:
     # the trial tells what is wrong with the case
     with suppress(ModelError):
         compile_first(runner_of(study, None).described(study.rows[0]).model, progress)
-
-
-class _Report:
-    """Calls ``progress`` with the numbers of finished, failed and all runs."""
-
-    def __init__(self, progress: Callable[[int, int, int], None], total: int, rows: Iterable[StudyRow]) -> None:
-        self.progress, self.total, self.done, self.failed = progress, total, 0, 0
-        for row in rows:
-            self._count(row)
-        self._tell()
-
-    def add(self, row: StudyRow) -> None:
-        self._count(row)
-        self._tell()
-
-    def _count(self, row: StudyRow) -> None:
-        self.done += 1
-        self.failed += row.failed
-
-    def _tell(self) -> None:
-        self.progress(self.done, self.failed, self.total)
 
 
 def table_of(study: Study, given: Sequence[Sequence[Any]], rows: list[StudyRow], units: dict[str, str]) -> Sweep:

@@ -197,9 +197,7 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-VARIABLES: dict[str, type[Variable]] = {
-    kind.kind: kind for kind in (Values, Range, Uniform, Normal, Lognormal)
-}  # fmt: skip
+VARIABLES: dict[str, type[Variable]] = {kind.kind: kind for kind in (Values, Range, Uniform, Normal, Lognormal)}
 """The kinds of variables by their words; the first is the default."""
 
 

@@ -40,12 +40,6 @@ LOST = "the process of this run ended every time: it crashed, or was killed, as 
 _runner: Runner | None = None
 
 
-def in_process(runner: Runner, runs: Runs) -> Iterator[StudyRow]:
-    """Rows of runs carried out one after another in this process."""
-    for number, values in runs.items():
-        yield runner(number, values)
-
-
 def in_pool(runner: Runner, runs: Runs, workers: int) -> Iterator[StudyRow]:
     """Rows of runs carried out in ``workers`` processes.
 
@@ -307,4 +301,4 @@ def carried_out(
         return iter(())
     if scheduler is not None or cluster is not None:
         return on_cluster(runner, runs, workers or None, scheduler, cluster)
-    return in_pool(runner, runs, workers) if workers else in_process(runner, runs)
+    return in_pool(runner, runs, workers) if workers else (runner(*run) for run in runs.items())
