@@ -8,7 +8,16 @@ import click
 from femb.cli import library
 from femb.cli import options as completion
 from femb.cli.options import CASE, FORCE, QUIET, RESULTS, SET, OptionError, completing
-from femb.cli.output import check_target, located, print_warning, read_results, reported, say, wants_json
+from femb.cli.output import (
+    check_target,
+    check_writable,
+    located,
+    print_warning,
+    read_results,
+    reported,
+    say,
+    wants_json,
+)
 
 
 @click.command()
@@ -28,6 +37,7 @@ def new(kind: str | None, file: Path | None) -> None:
         target = file or Path(f"{kind}.toml")
         if target.suffix != ".toml":
             raise OptionError(f"{target}: a case to begin with is TOML; wanted a name that ends in .toml")
+        check_writable(target)
         say(*library.copy(known, target))
 
 
@@ -50,6 +60,7 @@ def cases(action: str, name: str | None, folder: Path | None) -> None:
             raise OptionError("copy: wanted a NAME, as femb cases lists them")
         case = library.chosen(name.removesuffix(".toml").removesuffix(".py"), known, "case")
         target = (folder or Path()) / case.file.name
+        check_writable(target)
         say(*library.copy(case, target))
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from femb.base.errors import ResultError
-from femb.cli.output import check_writable
 
 PACKAGE = Path(__file__).resolve().parents[1]
 STARTERS = Path(__file__).resolve().parent / "starters"
@@ -57,7 +56,6 @@ def copy(known: Known, target: Path) -> list[Path]:
         beside, place = DATA[known.name]
         pairs.append((folder() / beside, target.parent / place))
     for _, path in pairs:
-        check_writable(path)
         if path.exists():
             raise ResultError(f"{path}: exists already and is not replaced; give another FILE, or remove it")
     for source, path in pairs:
