@@ -17,7 +17,7 @@ import numpy as np
 
 from femb.base.array_files import check_file, content_of, reading_foreign
 from femb.base.bulk_cards import LEFT_OUT, SI, Units, fields_of, kind_of, refusal
-from femb.base.errors import FembWarning, ModelError, ResultError
+from femb.base.errors import FembWarning, ModelError, ResultError, optional
 from femb.base.types import Floats
 from femb.base.values import shown
 
@@ -577,11 +577,6 @@ def _repeated(fields: list[Any], steps: list[Any]) -> list[Any]:
 
 def pyyeti_nastran() -> Any:
     """The readers of NASTRAN's matrices. Raises ModelError where they are not installed."""
-    try:
-        import pyyeti.nastran
-        import pyyeti.nastran.n2p
-    except ImportError as error:
-        raise ModelError(
-            "pip install 'femb[fe]': OP4 and DMIG files are read by pyyeti, which is not installed"
-        ) from error
-    return pyyeti.nastran
+    what = "OP4 and DMIG files are read by pyyeti, which is not installed"
+    optional("pyyeti.nastran.n2p", "fe", what)
+    return optional("pyyeti.nastran", "fe", what)

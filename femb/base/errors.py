@@ -1,6 +1,8 @@
 """The errors that femb raises; messages name the item, the value given, the value expected, and a remedy."""
 
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -45,3 +47,11 @@ class ResultError(FembError):
 
 class ContinuationError(ResultError):
     """A result file whose run cannot be continued by the one that was asked for."""
+
+
+def optional(module: str, extra: str, what: str, error: type[ModelError | ResultError] = ModelError) -> Any:
+    """A module of an optional package, an ``extra`` of femb's. Raises the error, with ``what`` is missing, without."""
+    try:
+        return import_module(module)
+    except ImportError as missing:
+        raise error(f"pip install 'femb[{extra}]': {what}") from missing

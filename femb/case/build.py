@@ -12,7 +12,7 @@ from femb.base.errors import ModelError, Problem
 from femb.base.options import Run, beside_accuracy
 from femb.base.types import Shape
 from femb.base.values import shown, whole_number
-from femb.case.compose import Composition, apply_override, composed, entry_of, override
+from femb.case.compose import Composition, apply_override, composed, entry_of, given, override
 from femb.case.schema import (
     ANYWHERE,
     Scope,
@@ -93,14 +93,6 @@ def _in_table(kind: type, path: KeyPath, named: bool) -> KeyPath:
     return tuple(parts[max(first, 0) :])
 
 
-def given(tables: Any, path: KeyPath) -> Any:
-    """The value at a path of nested tables and lists; None where there is none."""
-    for part in path:
-        tables = {str(k): each for k, each in enumerate(tables)} if isinstance(tables, list) else tables
-        tables = tables.get(part) if isinstance(tables, dict) else None
-    return tables
-
-
 def without(tables: dict[str, Any], paths: Iterable[KeyPath]) -> dict[str, Any]:
     """Nested tables without the values at some paths; a path into a list removes the list. Those given stay as they
     are."""
@@ -177,14 +169,10 @@ UNENDED = "run without a duration"
 
 def read_run(values: dict[str, Any]) -> tuple[Any, dict[KeyPath, str], bool]:
     """A Run of its table, its problems, and whether it has a duration, which analyses without time do not take."""
-    if "duration" in values or not values or close_to_duration(values):
+    misspelt = any(key not in keys_of(Run) and close_to(key, ["duration"]) for key in values)
+    if "duration" in values or not values or misspelt:
         return *read_table(Run, values), True
     return *read_table(Run, values | {"duration": values.get("output_interval", 1.0)}), False
-
-
-def close_to_duration(values: dict[str, Any]) -> bool:
-    """Whether a key of ``[run]`` is a misspelt duration."""
-    return any(key not in keys_of(Run) and close_to(key, ["duration"]) for key in values)
 
 
 class KnownItems(NamedTuple):
@@ -355,18 +343,11 @@ class _Builder:
         if source is not None and self.known is not None and self.known.get((table, name), (None,))[0] == source:
             self.model.add(self.known[table, name][1])
             return
-        before = len(self.problems)
-        item = self.read((table, name), kind, fields, scope, name=name)
-        if source is not None and self.known is not None and len(self.problems) == before:
+        item, problems = read_table(kind, fields, scope, name=name)
+        self.problems += [Problem((table, name, *path), message) for path, message in problems.items()]
+        if source is not None and self.known is not None and not problems:
             self.known.setdefault((table, name), (source, item))
         self.model.add(item)
-
-    def read(
-        self, item_path: KeyPath, kind: type, values: dict[str, Any], scope: Scope = ANYWHERE, **named: str
-    ) -> Any:
-        item, problems = read_table(kind, values, scope, **named)
-        self.problems += [Problem((*item_path, *path), message) for path, message in problems.items()]
-        return item
 
 
 class _EarlierProblems:

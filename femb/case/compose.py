@@ -342,13 +342,17 @@ def as_toml(document: Mapping[str, Any]) -> str:
 
 def entry_of(document: dict[str, Any], key: str) -> Any:
     """The value at a dotted key of the tables of a case, None where there is none; a number is an index in a list."""
-    value: Any = document
-    for part in typed_key(key):
-        if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
-            value = value[int(part)]
+    return given(document, typed_key(key))
+
+
+def given(tables: Any, path: KeyPath) -> Any:
+    """The value at a path of nested tables and lists; None where there is none."""
+    for part in path:
+        if isinstance(tables, list) and part.isdecimal() and int(part) < len(tables):
+            tables = tables[int(part)]
         else:
-            value = value.get(part) if isinstance(value, dict) else None
-    return value
+            tables = tables.get(part) if isinstance(tables, dict) else None
+    return tables
 
 
 def apply_override(document: dict[str, Any], text: str, named: Container[str]) -> KeyPath:

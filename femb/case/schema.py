@@ -386,8 +386,7 @@ def _fits(given: UnitValue, unit: str) -> bool:
     wanted = quantity(unit).powers
     if given.powers == wanted:
         return True
-    may_be_left_out = ANGLE in wanted and unit not in ANGULAR
-    return may_be_left_out and given.powers == {word: power for word, power in wanted.items() if word != ANGLE}
+    return ANGLE in wanted and unit not in ANGULAR and given.powers == _without_angle(unit)
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.errors import ModelError, ResultError
+from femb.base.errors import ModelError, ResultError, optional
 from femb.base.mesh_files import read_mesh_file
 from femb.base.types import Floats, Ints, Sparse
 from femb.fem.model import FeModel, as_csc
@@ -178,13 +178,7 @@ def _wedge15(points: Any) -> Any:
 
 
 def _skfem() -> Any:
-    try:
-        import skfem
-    except ImportError as error:
-        raise ModelError(
-            "pip install 'femb[fem]': meshes are assembled by scikit-fem, which is not installed"
-        ) from error
-    return skfem
+    return optional("skfem", "fem", "meshes are assembled by scikit-fem, which is not installed")
 
 
 def solid_model(

@@ -263,7 +263,9 @@ class Sheet:
     def footer(self, figure: Any, camera: Floats, frame: str) -> Any:
         """Matplotlib axes in inches below the drawing, with the axes of the frame and a scale bar."""
         footer = _sheet(figure, 0.0, FOOTER / self.height, np.array([WIDTH, FOOTER]) / 2, np.array([WIDTH, FOOTER]))
-        _draw_axes(footer, camera, frame)
+        draw_triad(footer, np.array([0.6, 0.36]), camera, 0.3, 9)
+        if frame != INERTIAL:
+            footer.text(1.1, 0.36, f"axes of {frame}", fontsize=9, color=INK, va="center")
         _draw_scale_bar(footer, self.scale)
         return footer
 
@@ -283,13 +285,6 @@ def draw_triad(axes: Any, place: Floats, camera: Floats, length: float, fontsize
         tip = place + length * direction
         axes.annotate("", tip, place, arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.0})
         axes.text(*(tip + 0.37 * length * direction), name, fontsize=fontsize, color=INK, ha="center", va="center")
-
-
-def _draw_axes(footer: Any, camera: Floats, frame: str) -> None:
-    """The three axes and the name of their frame."""
-    draw_triad(footer, np.array([0.6, 0.36]), camera, 0.3, 9)
-    if frame != INERTIAL:
-        footer.text(1.1, 0.36, f"axes of {frame}", fontsize=9, color=INK, va="center")
 
 
 def _draw_scale_bar(footer: Any, scale: float) -> None:

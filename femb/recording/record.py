@@ -101,12 +101,12 @@ class Selection:
     @property
     def wants_forces(self) -> bool:
         """Whether a recorded quantity depends on more than positions and velocities, without time and audit."""
-        return self.root_loads or _beyond_motion(self.output, self._names)
+        return self.root_loads or _records_level(self.output, self._names, "forces")
 
     @property
     def evaluation(self) -> Callable[[Sequence[Part]], Frames]:
         """Evaluator of output instants: motion without deformations needs no equations of motion."""
-        if self.output.motion_only and not _deformation(self.output, self._flexible):
+        if self.output.motion_only and not _records_level(self.output, self._flexible, "deformation"):
             return interpolated
         return partial(evaluated, motion_only=self.output.motion_only)
 
@@ -169,16 +169,9 @@ def _some_admitted(output: Output, table: str, name: str) -> bool:
 
 
 @lru_cache
-def _beyond_motion(output: Output, items: tuple[tuple[str, str], ...]) -> bool:
-    """Whether a quantity of these items, kind and name, is recorded that is not of motion alone."""
-    paths = (f"{kind}/{name}/{word}" for kind, name in items for word in _of_level(kind, "forces"))
-    return any(_admits(output, path) for path in paths)
-
-
-@lru_cache
-def _deformation(output: Output, items: tuple[tuple[str, str], ...]) -> bool:
-    """Whether a deformation of these items, kind and name, may be recorded."""
-    paths = (f"{kind}/{name}/{word}" for kind, name in items for word in _of_level(kind, "deformation"))
+def _records_level(output: Output, items: tuple[tuple[str, str], ...], level: str) -> bool:
+    """Whether a quantity of this level of these items, kind and name, may be recorded."""
+    paths = (f"{kind}/{name}/{word}" for kind, name in items for word in _of_level(kind, level))
     return any(_admits(output, path) for path in paths)
 
 

@@ -146,10 +146,6 @@ class Recording:
         kept = {f"{CHECKPOINT}{name}{path}": array for name, part in parts.items() for path, array in part.items()}
         self._writer.keep(kept)
 
-    def watching(self, progress: Reporter | None) -> "Watch":
-        """A reporter that also calls `write_overdue`."""
-        return Watch(self, progress)
-
     def audit_warning(self, rtol: float, finer: str) -> str:
         """A warning of audit quantities far beyond the tolerances so far; empty if there are none.
         finer : the option of which a smaller value makes steps finer."""
@@ -216,7 +212,7 @@ class Recording:
 
 
 class Watch:
-    """The reporter of a run that is recorded."""
+    """The reporter of a run that is recorded: it also calls `write_overdue`."""
 
     def __init__(self, recording: Recording, progress: Reporter | None) -> None:
         self._recording, self._progress = recording, progress

@@ -224,15 +224,13 @@ def _words(results: NamedArrays, group: Group) -> list[str]:
     known = group.quantities()
     words = [word for word in group.arrays if f"{group.path}/{word}" in results.series]
     words += [word for word in COMPUTED if hasattr(type(group), word) and "quaternion" in group]
-    words += [word for word, of in DERIVED.items() if word in known and word not in group and _has(group, of)]
+    words += [
+        word for word, of in DERIVED.items() if word in known and word not in group and all(map(group.__contains__, of))
+    ]
     if group.path.startswith("joints/"):
         ends = [ending for ending, word in COORDINATES.items() if word in group]
         words += [f"{name}{ending}" for name in group.column_names for ending in ends]
     return words
-
-
-def _has(group: Group, words: tuple[str, ...]) -> bool:
-    return all(word in group for word in words)
 
 
 def _places(results: NamedArrays, name: str) -> Iterator[tuple[Group, str]]:

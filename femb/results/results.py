@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from femb.base.arrays import NOTHING, Arrays, Attributes, Content, ReadOnly, listing, parted, read_only, shapes_of
-from femb.base.errors import ResultError
+from femb.base.errors import ResultError, optional
 from femb.base.quantity import AXES, COMPONENTS, ENDS, IN_PLANE, Group, Groups
 from femb.base.types import Floats
 from femb.base.values import check_text, shown
@@ -50,52 +50,6 @@ if TYPE_CHECKING:
 
 # Dimensions that quantities share, by the names of their places; others are named by those of their item.
 DIMENSIONS = {COMPONENTS["3"]: "axis", COMPONENTS["4"]: "component", ENDS: "end", IN_PLANE: "in_plane"}
-
-
-def to_pandas(results: Results, names: tuple[str, ...]) -> pandas.DataFrame:
-    """Make the data frame of ``Results.to_pandas``."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ResultError("pip install 'femb[pandas]': pandas is not installed") from error
-    columns: dict[str, Floats] = {}
-    units: dict[str, str] = {}
-    for quantity in _chosen(results, names):
-        values = quantity.values.reshape(results.time.size, -1)
-        for label, column in zip(_labels(quantity), values.T, strict=True):
-            name = ".".join((quantity.path, *label))
-            own = unit_of_coordinate(quantity.group, quantity.word, label[-1] if label else "")
-            columns[name], units[name] = column, quantity.unit or own
-    frame = pandas.DataFrame(columns, index=pandas.Index(results.time, name="time"))
-    frame.attrs["units"] = units
-    return frame
-
-
-def to_xarray(results: Results, names: tuple[str, ...]) -> xarray.Dataset:
-    """Make the dataset of ``Results.to_xarray``."""
-    try:
-        import xarray
-    except ImportError as error:
-        raise ResultError("pip install 'femb[xarray]': xarray is not installed") from error
-    variables = {}
-    sizes: dict[str, int] = {}
-    coordinates: dict[str, Any] = {"time": ("time", results.time, {"units": "s"} if not results.counted else {})}
-    for quantity in _chosen(results, names):
-        dims = []
-        for k, ((letter, places), size) in enumerate(zip(quantity.axes, quantity.values.shape[1:], strict=True)):
-            item = quantity.group.path.replace("/", ".")
-            dim = f"{item}.{AXES[letter]}" if letter in AXES else DIMENSIONS.get(places, "")
-            if not dim or sizes.setdefault(dim, size) != size:
-                dim = f"{quantity.path}.{k}"
-            if places:
-                coordinates[dim] = list(places)
-            dims.append(dim)
-        unit = quantity.group.columns_of(quantity.word)[0]
-        unit = quantity.unit if unit == "own" else unit
-        variables[quantity.path] = (("time", *dims), quantity.values, {"units": unit} if unit else {})
-    used = {"time", *(dim for dims, _, _ in variables.values() for dim in dims)}
-    attributes = {"title": results.title, "method": results.method, "status": results.status}
-    return xarray.Dataset(variables, {dim: x for dim, x in coordinates.items() if dim in used}, attributes)
 
 
 def _chosen(results: Results, names: tuple[str, ...]) -> list[Named]:
@@ -176,7 +130,19 @@ class ByQuantity:
         ``beams.boom.position.3.x`` with the number of the node, of joints ``joints.hinge.coordinates.angle``. The units
         of all columns are in ``frame.attrs["units"]``. Raises ResultError for unknown names, without pandas.
         """
-        return to_pandas(self._results, names)
+        pandas = optional("pandas", "pandas", "pandas is not installed", ResultError)
+        time = self._results.time
+        columns: dict[str, Floats] = {}
+        units: dict[str, str] = {}
+        for quantity in _chosen(self._results, names):
+            values = quantity.values.reshape(time.size, -1)
+            for label, column in zip(_labels(quantity), values.T, strict=True):
+                name = ".".join((quantity.path, *label))
+                own = unit_of_coordinate(quantity.group, quantity.word, label[-1] if label else "")
+                columns[name], units[name] = column, quantity.unit or own
+        frame: pandas.DataFrame = pandas.DataFrame(columns, index=pandas.Index(time, name="time"))
+        frame.attrs["units"] = units
+        return frame
 
     def to_xarray(self, *names: str) -> xarray.Dataset:
         """Quantities over time as an xarray Dataset with units; its dimensions are time (s), axis, component and end.
@@ -184,7 +150,28 @@ class ByQuantity:
         Those of an item have its name, as ``beams.boom.node``, ``beams.boom.element``, ``joints.hinge.coordinate``;
         others are named by their path. names : as in `to_pandas`. Raises ResultError for unknown names, without xarray.
         """
-        return to_xarray(self._results, names)
+        xarray = optional("xarray", "xarray", "xarray is not installed", ResultError)
+        results, variables = self._results, {}
+        sizes: dict[str, int] = {}
+        coordinates: dict[str, Any] = {"time": ("time", results.time, {"units": "s"} if not results.counted else {})}
+        for quantity in _chosen(results, names):
+            dims = []
+            for k, ((letter, places), size) in enumerate(zip(quantity.axes, quantity.values.shape[1:], strict=True)):
+                item = quantity.group.path.replace("/", ".")
+                dim = f"{item}.{AXES[letter]}" if letter in AXES else DIMENSIONS.get(places, "")
+                if not dim or sizes.setdefault(dim, size) != size:
+                    dim = f"{quantity.path}.{k}"
+                if places:
+                    coordinates[dim] = list(places)
+                dims.append(dim)
+            unit = quantity.group.columns_of(quantity.word)[0]
+            unit = quantity.unit if unit == "own" else unit
+            variables[quantity.path] = (("time", *dims), quantity.values, {"units": unit} if unit else {})
+        used = {"time", *(dim for dims, _, _ in variables.values() for dim in dims)}
+        attributes = {"title": results.title, "method": results.method, "status": results.status}
+        kept = {dim: x for dim, x in coordinates.items() if dim in used}
+        dataset: xarray.Dataset = xarray.Dataset(variables, kept, attributes)
+        return dataset
 
     def spectrum(self, name: str, kind: spectra.SpectrumKind = "psd") -> spectra.Spectrum:
         """The spectrum of a quantity: frequency (F,) Hz and values (F, ...).

@@ -13,7 +13,7 @@ import numpy as np
 
 from femb.base import html
 from femb.base.arrays import listing
-from femb.base.errors import ResultError
+from femb.base.errors import ResultError, optional
 from femb.base.types import Bools, Floats
 from femb.base.values import numbered
 from femb.results.results import Results
@@ -122,12 +122,9 @@ class Sweep:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas DataFrame, whose index is the number of the run. Raises ResultError without pandas."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise ResultError("pip install 'femb[pandas]': pandas is not installed") from error
-        columns: dict[str, Any] = dict(self.columns())
-        return pandas.DataFrame(columns).set_index("run")
+        pandas = optional("pandas", "pandas", "pandas is not installed", ResultError)
+        frame: pandas.DataFrame = pandas.DataFrame(dict(self.columns())).set_index("run")
+        return frame
 
     def write_csv(self, path: str | Path) -> Path:
         """Write the table as text, numbers with all digits, lists in JSON; its path."""

@@ -7,13 +7,14 @@ docs/reference/results.md, audit.
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
 from femb.base.types import Floats
 from femb.base.values import listed
+from femb.numerics.newton import largest
 from femb.results.results import Results
 
 # Monitoring of a run's audit: a warning where it is far beyond the tolerances.
@@ -227,13 +228,13 @@ def _energy(results: Results) -> Verdict | None:
     audit = results.audit
     if "energy_error" not in audit:
         return None
-    error, finer = _largest(audit.energy_error), finer_of(results)
+    error, finer = largest(audit.energy_error), finer_of(results)
     kinds = [audit[f"{kind}_energy"] for kind in ("kinetic", "potential") if f"{kind}_energy" in audit]
-    rounded = max(ROUNDED * max(map(_largest, kinds), default=0.0), Rounding.of(results).energy)
+    rounded = max(ROUNDED * max(map(largest, kinds), default=0.0), Rounding.of(results).energy)
     kinds = [values - values[0] if k else values for k, values in enumerate(kinds)] + (
         [audit.work - audit.work[0]] if "work" in audit else []
     )
-    scale = max(map(_largest, kinds), default=0.0)
+    scale = max(map(largest, kinds), default=0.0)
     value = f"{error:.2g} J, largest energy {scale:.3g} J"
     meaning = "kinetic and potential energy minus the work of loads, drivers and dampers since the start"
     if not np.isfinite(error):
@@ -258,9 +259,9 @@ def _momenta(results: Results) -> Iterator[Verdict]:
         if name not in results.audit:
             continue
         values = results.audit[name]
-        change, size = _largest(np.linalg.norm(values - values[0], axis=-1)), _largest(np.linalg.norm(values, axis=-1))
+        change, size = (largest(np.linalg.norm(each, axis=-1)) for each in (values - values[0], values))
         # With parts that move against each other the momentum may be far smaller than theirs: 2 T / v.
-        moving = _largest(results.audit["kinetic_energy"]) if "kinetic_energy" in results.audit else 0.0
+        moving = largest(results.audit["kinetic_energy"]) if "kinetic_energy" in results.audit else 0.0
         rate = _fastest(results, "velocity" if word == "linear" else "angular_velocity")
         scale = max(size, 2.0 * moving / rate if rate > 0.0 else 0.0)
         value = f"changes by {change:.2g} {unit}, largest {size:.3g} {unit}"
@@ -297,7 +298,7 @@ def _constraints(results: Results) -> Iterator[Verdict]:
     for name, subject, limit, unit, held in limits:
         if name not in results.audit:
             continue
-        size = _largest(results.audit[name])
+        size = largest(results.audit[name])
         value = f"{size:.2g}{unit}"
         if size == 0.0 and name != "quaternion_norm":
             yield Verdict(subject, value, GOOD, "There are no equations of joints, or they hold exactly.")
@@ -314,7 +315,7 @@ def _balances(results: Results) -> Iterator[Verdict]:
     for name, words, unit in BALANCES:
         if name not in results.audit:
             continue
-        size, scale = _largest(results.audit[name]), largest_load(results.series, loads_among(results.series, words))
+        size, scale = largest(results.audit[name]), largest_load(results.series, loads_among(results.series, words))
         rounding = getattr(Rounding.of(results), name.partition("_")[0])
         subject = name.replace("_", " ")
         value = f"{size:.2g} {unit}" + (f", largest {words[0]} {scale:.3g} {unit}" if scale else "")
@@ -338,11 +339,7 @@ def _balances(results: Results) -> Iterator[Verdict]:
 def _fastest(results: Results, name: str) -> float:
     """The largest component of velocities or angular velocities of bodies, beams and shells."""
     groups = (*results.bodies.values(), *results.beams.values(), *results.shells.values())
-    return max((_largest(group[name]) for group in groups if name in group), default=0.0)
-
-
-def _largest(values: Floats) -> float:
-    return float(np.max(np.abs(values), initial=0.0))
+    return max((largest(group[name]) for group in groups if name in group), default=0.0)
 
 
 def _part(size: float, scale: float) -> str:
@@ -389,14 +386,9 @@ def description(results: Results) -> dict[str, Any]:
         "time": {"count": int(time.size), **({"first": float(time[0]), "last": float(time[-1])} if time.size else {})},
         "statistics": dict(results.statistics),
         "audit": {
-            name: float(np.max(np.abs(results.audit[name])))
-            for name in AUDITED
-            if name in results.audit and len(results.audit[name])
+            name: largest(results.audit[name]) for name in AUDITED if name in results.audit and len(results.audit[name])
         },
-        "verdicts": [
-            {"subject": each.subject, "value": each.value, "level": each.level, "reason": each.reason}
-            for each in verdicts(results)
-        ],
+        "verdicts": [asdict(each) for each in verdicts(results)],
         "events": [{"time": event.time, "name": event.name} for event in results.events],
         "items": items_of(results),
         "quantities": _quantities(results),

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.errors import ModelError
+from femb.base.errors import optional
 from femb.base.types import Complexes, Floats
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import balancing
@@ -131,7 +131,7 @@ def _solved(
     of: Sequence[Complexes], sizes: Sequence[int], t: Floats, gamma: float | None, real: int | None
 ) -> Scaling | None:
     """The scalings that Clarabel finds for all of some N, in coordinates that are scaled by t (r,)."""
-    clarabel = _solver()
+    clarabel = optional("clarabel", "robust", "proofs of worst cases need Clarabel, which is missing")
     from scipy.sparse import csc_matrix
 
     r, with_G_below = sum(sizes), sum(sizes[:real])
@@ -192,14 +192,6 @@ def _solved(
             matrix[at : at + len(E), at : at + len(E)] += value * E
     scale = np.outer(t, t)
     return Scaling(np.asarray(D * scale), np.asarray(G * scale), 0.0)
-
-
-def _solver() -> Any:
-    try:
-        import clarabel
-    except ImportError as error:
-        raise ModelError("pip install 'femb[robust]': proofs of worst cases need Clarabel, which is missing") from error
-    return clarabel
 
 
 # All frequencies.

@@ -79,7 +79,7 @@ def simulate(
     check_events(events)
     case_text, events = case_text or text, tuple(events)
     from femb.formulations import make_formulation
-    from femb.recording.recording import Recording
+    from femb.recording.recording import Recording, Watch
     from femb.run.memory import check_memory
     from femb.run.method_choice import with_defaults
     from femb.small_motions.spin_watch import SpinWatch
@@ -127,7 +127,7 @@ def simulate(
         stepper = make_stepper(form, run)
         keep = Checkpoints(recording.keep, earlier, plan.extended) if out is not None else None
         try:
-            watch = recording.watching(reporter)
+            watch = Watch(recording, reporter)
             for frames in integrate(
                 form, stepper, times, run_summary, events, watch, run.most_steps, keep,
                 run.output.motion_only,

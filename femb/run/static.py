@@ -22,6 +22,7 @@ from femb.base.values import check_flag, listed, names_of, number_problem, shown
 from femb.layout.layout import Station
 from femb.layout.symmetry import nullity
 from femb.model.model import Model
+from femb.numerics.newton import largest
 from femb.recording.frames import Frames, unbalanced
 from femb.recording.recording import Recording
 from femb.results.results import Results
@@ -398,7 +399,7 @@ def _states(path: LoadPath, options: PathOptions) -> Iterator[Equilibrium]:
             held = statics.laws(u, q, v).stiffness.T @ rigid.T
             sizes = np.linalg.norm(held, axis=1, keepdims=True)
             loose = nullity(held[sizes[:, 0] > 0.0] / sizes[sizes > 0.0, None])
-            if largest_of(loose @ net) > max(LOOSE * largest_of(force), 1e-9):
+            if largest(loose @ net) > max(LOOSE * largest(force), 1e-9):
                 raise SolveError(
                     f"the structure of {motion.labels!r} drifts: nothing holds it to the ground, and its loads at the "
                     f"load factor {factor:g} have a net force ({', '.join(f'{x:.3g}' for x in net[:3])}) N and moment "
@@ -427,11 +428,6 @@ def _along_modes(path: LoadPath, factor: float, steps: int) -> Iterator[Equilibr
             before = state
         else:
             return
-
-
-def largest_of(values: Floats) -> float:
-    """The largest absolute value."""
-    return float(np.max(np.abs(values), initial=0.0))
 
 
 def _explained(error: SolveError, path: LoadPath, states: list[Equilibrium], options: PathOptions) -> SolveError:

@@ -98,15 +98,10 @@ def _between(
         change = after.load - before.load
         return lambda low, high, part: path.raised(low, before.load + part * change, within=True)
     tangent = path.direction(before, None, 1.0)
-    whole = tangent.along(_displacement(path, before, after)) + tangent.by_load * (after.load - before.load)
+    q = before.found.q
+    moved = path.statics.twin.tangents(q, (after.found.q - q)[None])[0]  # to first order
+    whole = tangent.along(moved) + tangent.by_load * (after.load - before.load)
     return lambda low, high, part: path.step(before, tangent, part * whole, patient=True)
-
-
-def _displacement(path: LoadPath, before: Equilibrium, after: Equilibrium) -> Floats:
-    """(n_v,) to first order."""
-    twin = path.statics.twin
-    result: Floats = twin.tangents(before.found.q, (after.found.q - before.found.q)[None])[0]
-    return result
 
 
 def _as_one(low: Equilibrium, high: Equilibrium, part: float) -> bool:

@@ -31,11 +31,6 @@ WEIGHT = "gravity"  # names the weight among the loads
 OF_STRAINS = 1e-12  # weight of internal coordinates beside rotations
 
 
-def is_load(label: str) -> bool:
-    """Whether an input is of a load."""
-    return label.startswith("loads.")
-
-
 def is_named(label: str, names: Collection[str]) -> bool:
     """Whether an input is of one of the loads of these names."""
     return any(label == f"loads.{name}" or label.startswith(f"loads.{name}.") for name in names)
@@ -97,7 +92,7 @@ class StaticEquations:
         self.gravity = np.array(system.model.gravity) if weight else None
         held = {id(each) for each in self.twin.constraint_set.inputs}
         loads = [
-            (each.width, each.factor and is_load(each.label) and not is_named(each.label, constant))
+            (each.width, each.factor and each.label.startswith("loads.") and not is_named(each.label, constant))
             for each in self.twin.inputs
         ]
         self.loads = np.concatenate([[], *(np.full(width, on) for width, on in loads)]).astype(bool)

@@ -71,10 +71,6 @@ class NeutralMotions:
         """r, the number of these motions."""
         return int(self.shapes.shape[1])
 
-    def of_joints(self, statics: StaticEquations) -> "NeutralMotions":
-        """Motions that are not rigid motions of free structures."""
-        return NeutralMotions.of(statics, self.shapes[:, self.rigid :], 0)
-
     def names(self, layout: Layout, q: Floats) -> list[str]:
         """Names of the parts that move most in each motion of joints, with the direction, at q (n_q,)."""
         return [motion_name(layout, q, x, self.weights) for x in plain(self.shapes[:, self.rigid :].T, self.weights)]

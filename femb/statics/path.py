@@ -146,7 +146,9 @@ class LoadPath:
         if neutral is None or neutral.count == neutral.rigid:
             return None
         attempt = MassShift(self.spin2, free=True) if self.free else NoShift(self.spin2)
-        return self.statics.solve(start, load, attempt, neutral=neutral.of_joints(self.statics))
+        # those that are no rigid motions of free structures
+        of_joints = NeutralMotions.of(self.statics, neutral.shapes[:, neutral.rigid :], 0)
+        return self.statics.solve(start, load, attempt, neutral=of_joints)
 
     def _turning(self, start: Balanced, load: float) -> Balanced | None:
         """The balance in a rotation, by the exact tangent about axes that stay where they are at the start.

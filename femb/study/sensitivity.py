@@ -123,7 +123,9 @@ class Sensitivities(Tabled):
             lines.append(f"{'by':{width}}{'value':>13}{'derivative':>16}{'error':>10}{'change':>13}  unit of the value")
             for k in np.argsort(-np.abs(self.changes[i]), kind="stable"):
                 slope, error = self.derivatives[i, k], self.errors[i, k]
-                flag = " !" if error > DOUBTFUL * abs(slope) and self._shows(i, k) else ""
+                # more than rounding of the output
+                shows = abs(self.changes[i, k]) > NOTHING * abs(self.values[i])
+                flag = " !" if error > DOUBTFUL * abs(slope) and shows else ""
                 lines.append(
                     f"{self.parameters[k]:{width}}{self.nominal[k]:13.6g}{slope:16.9g}{error:10.1e}"
                     f"{self.changes[i, k]:13.5g}  {self.units.get(self.parameters[k], '') or '-'}{flag}"
@@ -135,10 +137,6 @@ class Sensitivities(Tabled):
         if "!" in "".join(line[-1:] for line in lines):
             lines.append(f"!: the error is above {DOUBTFUL:g} of the derivative")
         return "\n".join(lines).lstrip("\n")
-
-    def _shows(self, i: int, k: int) -> bool:
-        """Whether a derivative is more than rounding of the output."""
-        return bool(abs(self.changes[i, k]) > NOTHING * abs(self.values[i]))
 
     def write(self, path: str | Path) -> Path:
         """Write a .npz or a results file .h5 with the fields by their names, or a .csv with a row for each pair; the

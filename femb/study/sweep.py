@@ -464,7 +464,7 @@ def sweep(
             nonlocal failed
             missing = {k: values for k, values in runs.items() if k not in rows}
             if one is not None:
-                finished = (one(*run) for run in missing.items())
+                finished: Iterator[StudyRow] = (one(*run) for run in missing.items())
             elif together:
                 finished = in_ensembles(runner, missing)
             else:

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from femb.base.errors import FembWarning, ModelError, ResultError, SolveError
+from femb.base.errors import FembWarning, ModelError, ResultError, SolveError, optional
 from femb.base.values import shown, whole_number
 from femb.numerics.threads import can_fork, core_count, has_forks
 
@@ -169,7 +169,7 @@ def on_cluster(
     """
     if cluster is not None and cluster not in CLUSTERS:
         raise ModelError(f"cluster: got {cluster!r}, must be one of {', '.join(map(repr, CLUSTERS))}")
-    distributed = _package("distributed", "dask.distributed")
+    distributed = optional("distributed", "cluster", "dask.distributed is not installed", ResultError)
     with ExitStack() as stack:
         if cluster is not None:
             address: Any = stack.enter_context(started(cluster, workers or core_count()))
@@ -193,7 +193,7 @@ def on_cluster(
 def started(cluster: str, workers: int) -> Any:
     """A dask cluster of new workers with one thread each. Raises ResultError."""
     if cluster == "local":
-        distributed = _package("distributed", "dask.distributed")
+        distributed = optional("distributed", "cluster", "dask.distributed is not installed", ResultError)
         with _lean_workers():
             return distributed.LocalCluster(
                 n_workers=workers,
@@ -204,7 +204,7 @@ def started(cluster: str, workers: int) -> Any:
                 dashboard_address=None,
                 scheduler_kwargs={"dashboard_address": ":0", "dashboard": False},
             )
-    jobqueue = _package("dask_jobqueue", "dask-jobqueue")
+    jobqueue = optional("dask_jobqueue", "cluster", "dask-jobqueue is not installed", ResultError)
     memory = importlib.import_module("dask").config.get("jobqueue.slurm.memory", None) or MEMORY
     jobs = jobqueue.SLURMCluster(cores=1, processes=1, memory=memory)
     jobs.scale(jobs=workers)
@@ -224,14 +224,6 @@ def _lean_workers() -> Iterator[None]:
             context = importlib.import_module("distributed.utils").get_mp_context()
             context.set_forkserver_preload(["distributed", __name__])
         yield
-
-
-def _package(module: str, name: str) -> Any:
-    """An optional package. Raises ResultError if it is missing."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ResultError(f"pip install 'femb[cluster]': {name} is not installed") from error
 
 
 def _rows(client: Any, distributed: Any, runner: Runner, runs: Runs, workers: int | None) -> Iterator[StudyRow]:

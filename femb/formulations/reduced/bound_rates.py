@@ -149,7 +149,7 @@ class ReducedRates(BoundSequence):
     @staticmethod
     def serves(form: Any) -> bool:
         """Whether a form has a dense mass, and neither retained rows, couplings, nor velocities in body axes."""
-        return form.dense and not (form.n_c or form.independent or form.has_body_roots)
+        return form.dense and not (form.n_c or form.independent or form.body_roots)
 
     def is_of(self, form: Any) -> bool:
         """Whether these are the rates of another discrete state of the same form too."""

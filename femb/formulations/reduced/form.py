@@ -73,13 +73,14 @@ class TreeCoordinates:
     def __init__(self, tree: JointTree) -> None:
         self.tree, self.independent = tree, Independent(tree)
         self.n_q, self.n_v = self.independent.n_q, self.independent.n_v
-        self._body_roots = [self.independent.frame(frame) for frame in tree.frames if frame.body_velocity]
+        # of free bodies with velocities in body axes
+        self.body_roots = [self.independent.frame(frame) for frame in tree.frames if frame.body_velocity]
         self._group()
 
     def _group(self) -> None:
         """Set the groups of components for the error norm, and ``corotated_frames``."""
         layout = self.tree.layout
-        if layout.numbers.kept and not self._body_roots and not self.independent:
+        if layout.numbers.kept and not self.body_roots and not self.independent:
             self._groups, corotated = GROUPS.get(self.tree.structure, self._grouped)
         else:
             self._groups, corotated = self._grouped()
@@ -109,7 +110,7 @@ class TreeCoordinates:
     @property
     def coordinates(self) -> Coordinates:
         """Indices as ``femb.numerics.kinematics`` takes them. Raises ModelError for velocities in body axes."""
-        if self._body_roots:
+        if self.body_roots:
             raise ModelError.at(
                 ("run", "method"), "velocities in body axes are no rates of coordinates: use 'rk', or inertial ones"
             )
@@ -119,7 +120,7 @@ class TreeCoordinates:
         """q' (s, n_q)."""
         out = np.empty_like(q)
         kinematics.rates(self.independent.coordinates, q, v, out)
-        for root in self._body_roots:
+        for root in self.body_roots:
             out[:, root.q.start : root.q.start + 3] = self._rotated(q, root, v[:, root.u][:, :3])
         return out
 
@@ -130,7 +131,7 @@ class TreeCoordinates:
         kinematics.rates(self.independent.coordinates, rate, v, by_rate)
         by_rate[:, self.independent.coordinates[0]] = 0.0
         out = self.rates(q, a) + by_rate
-        for root in self._body_roots:
+        for root in self.body_roots:
             speeds = v[:, root.u]
             out[:, root.q.start : root.q.start + 3] += self._rotated(q, root, np.cross(speeds[:, 3:], speeds[:, :3]))
         return out
@@ -140,7 +141,7 @@ class TreeCoordinates:
         q = q if q.ndim == 2 else q[None]
         out = np.empty((len(dq), self.n_v))
         kinematics.tangents(self.independent.coordinates, q, dq, out)
-        for root in self._body_roots:
+        for root in self.body_roots:
             back = self._rotated(q, root, dq[:, root.q.start : root.q.start + 3], back=True)
             out[:, root.u.start : root.u.start + 3] = back
         return out
@@ -314,11 +315,6 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         swept = self.swept(q[None], np.zeros((1, self.n_v)) if v is None else v[None])
         H2, H2_rate = self.null_space.matrices(*(array[0] for array in swept[2:]))
         return self.independent.pulled(H2), self.independent.pulled(H2_rate)
-
-    @property
-    def has_body_roots(self) -> bool:
-        """Whether velocities of free bodies are in body axes."""
-        return bool(self._body_roots)
 
     def bound_rates(self) -> ReducedRates | None:
         """Its rates by bound kernels; None where it has none, or a recursion of its own that serves better."""
