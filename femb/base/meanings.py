@@ -62,7 +62,6 @@ def _source(module: str) -> list[str]:
 
 @cache
 def _hints(kind: type) -> Mapping[str, Any]:
-    """The annotations of the fields of a class."""
     return types.MappingProxyType(get_type_hints(kind, include_extras=True))
 
 

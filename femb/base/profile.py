@@ -124,7 +124,6 @@ def _place(path: str, column: str | int, heads: Sequence[str], count: int) -> in
 
 
 def _entries(line: str) -> list[str]:
-    """The entries of a line."""
     if ";" in line or "," in line:
         return [entry.strip() for entry in next(csv.reader([line], delimiter=";" if ";" in line else ","))]
     return line.split()

@@ -405,7 +405,6 @@ def _paths_of(parameter: dict[str, Any]) -> set[KeyPath]:
 
 
 def _index(text: str, path: KeyPath, entries: list[Any], key: str) -> int:
-    """The index of an entry of a list that a key names."""
     if not key.isdecimal() or int(key) >= len(entries):
         raise refused(text, f"{dotted(path)} is {entries!r}, a list with entries 0 to {len(entries) - 1}, got {key!r}")
     return int(key)

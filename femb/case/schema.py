@@ -94,7 +94,6 @@ def key_problems(kind: type, values: dict[str, Any], *also: str) -> dict[KeyPath
 
 
 def _value_problems(hint: Any, value: Any) -> dict[KeyPath, str]:
-    """The problems of the value of a key, by path in the value."""
     options, kind = choices(hint), table_kind(hint, value)
     if Profile in options and (isinstance(value, dict) or float not in options):
         if not isinstance(value, dict):
@@ -312,7 +311,6 @@ def _is_profile(hint: Any) -> bool:
 
 
 def _numbers_in_si(kind: type, key: str, scope: Scope, value: Any) -> Walked:
-    """Numbers of a key in SI units, and their problem."""
     if not _has_text(value) or not takes_numbers(kind, key):
         return value, {}
     units, unit = units_of(kind, key, scope), unit_of(keys_of(kind)[key])

@@ -145,7 +145,6 @@ def linearize(
 
 
 def _option(word: str) -> str:
-    """The option that gives an argument."""
     command = click.get_current_context().command
     options = {option.name: option.opts[0] for option in command.params}
     return options.get({"state": "states", "frequencies": "error_at"}.get(word, word), word)

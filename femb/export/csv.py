@@ -97,7 +97,6 @@ def _name(group: Group) -> str:
 
 
 def _series(results: Results, group: Group) -> dict[str, Floats]:
-    """The arrays of a group that change with time."""
     return {name: array for name, array in group.arrays.items() if f"{group.path}/{name}" in results.series}
 
 

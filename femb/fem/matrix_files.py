@@ -339,7 +339,6 @@ def _on_nodes(nodes: str | Path, dofs: Ints, mass: Sparse, stiffness: Sparse, so
 
 
 def _symmetric(row: Ints, column: Ints, values: Floats, size: int) -> Sparse:
-    """The matrix of the entries of one triangle."""
     from scipy.sparse import coo_array, csc_array
 
     off = row != column

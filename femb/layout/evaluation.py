@@ -8,8 +8,9 @@ from weakref import ref
 import numpy as np
 
 from femb.base.types import Floats, Ints
+from femb.layout.element import Batch
 from femb.layout.private_blocks import PrivateBlocks
-from femb.layout.terms import Declares, Energy, Force, ForcePart, MassMatrix, Tangent, every
+from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent, every
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.element_ranges import in_ranges
 
@@ -34,12 +35,12 @@ class Evaluation:
     do the same for the entries which the arrays have at each call. Raises what the terms raise, as a FoldedError.
     """
 
-    def __init__(self, batches: Sequence[Declares], blocks: BlockStorage) -> None:
+    def __init__(self, batches: Sequence[Batch], blocks: BlockStorage) -> None:
         self.batches, self.blocks = list(batches), blocks
         # the blocks of starts, by these arrays, as long as they live: batches share theirs, some make them anew
         self._places: dict[int, tuple[ref[Ints], tuple[Ints, Ints]]] = {}
 
-    def of(self, batches: Iterable[Declares]) -> Self:
+    def of(self, batches: Iterable[Batch]) -> Self:
         """The evaluation of other batches, in the same storage of matrices."""
         other = type(self)(list(batches), self.blocks)
         other._places = self._places

@@ -56,8 +56,6 @@ def stacked_layout(layouts: Sequence[Layout]) -> tuple[Layout, list[Shift]]:
     """
     result = Layout()
     shifts: list[Shift] = []
-    in_q: list[tuple[Ints, Ints]] = []
-    in_v: list[tuple[Ints, Ints]] = []
     row_c: list[Ints] = []
     starts: list[Ints] = [np.zeros(1, dtype=np.int64)]
     starts_of_rows: list[Ints] = []
@@ -65,8 +63,6 @@ def stacked_layout(layouts: Sequence[Layout]) -> tuple[Layout, list[Shift]]:
     for number, layout in enumerate(layouts):
         shift, frames, rows = Shift(n_q, n_v, fixed, n_c, joints), len(result.frames), len(result.rows)
         shifts.append(shift)
-        in_q.append((shift.in_q(layout.frame_q), shift.in_q(layout.internal_q)))
-        in_v.append((shift.in_v(layout.frame_v), shift.in_v(layout.internal_v)))
         result.frames += layout.frames
         result.internal += layout.internal
         result.couplings += [(tuple(f + frames for f in coupled), ()) for coupled, _ in layout.couplings]
@@ -81,17 +77,16 @@ def stacked_layout(layouts: Sequence[Layout]) -> tuple[Layout, list[Shift]]:
         starts.append(ends[:last] + n_v)
         starts_of_rows.append(ends[last:] - layout.n_v + n_c)
         n_q, n_v, n_c, fixed = n_q + layout.n_q, n_v + layout.n_v, n_c + layout.n_c, fixed + len(layout.fixed)
-    frame_q, internal_q = (np.concatenate(parts) for parts in zip(*in_q, strict=True))
-    frame_v, internal_v = (np.concatenate(parts) for parts in zip(*in_v, strict=True))
+    pairs = list(zip(shifts, layouts, strict=True))
     result.take(
         Numbers(
             n_q=n_q,
             n_v=n_v,
             n_c=n_c,
-            frame_q=frame_q,
-            frame_v=frame_v,
-            internal_q=internal_q,
-            internal_v=internal_v,
+            frame_q=np.concatenate([shift.in_q(layout.frame_q) for shift, layout in pairs]),
+            frame_v=np.concatenate([shift.in_v(layout.frame_v) for shift, layout in pairs]),
+            internal_q=np.concatenate([shift.in_q(layout.internal_q) for shift, layout in pairs]),
+            internal_v=np.concatenate([shift.in_v(layout.internal_v) for shift, layout in pairs]),
             edges=[],
             eliminated_after={},
             freedom=np.concatenate([layout.freedom for layout in layouts]),

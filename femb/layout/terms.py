@@ -9,7 +9,7 @@ parts; and the arrays to which it adds.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -161,22 +161,6 @@ def work_accounts(forces: "list[Force]", own: str) -> tuple[str, ...]:
     """The accounts of the work of forces, in their order; own : that of the items."""
     parts = (part for force in forces for part in force.all_parts if part.kind == "work")
     return tuple(dict.fromkeys(part.account_of(own) for part in parts))
-
-
-class Declares(Protocol):
-    """A batch, as far as it declares terms."""
-
-    def forces(self) -> list[Force]:
-        """Its share of the residual M a + h + f - f_applied."""
-
-    def masses(self) -> list[MassMatrix]:
-        """Its mass matrices."""
-
-    def tangents(self) -> list[Tangent]:
-        """The derivatives of its forces."""
-
-    def energies(self) -> list[Energy]:
-        """Its energies and momenta."""
 
 
 def same_arguments(one: object, other: object) -> bool:

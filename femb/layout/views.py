@@ -73,7 +73,10 @@ class StartPoses(Protocol):
 
 
 class StateView(Protocol):
-    """An instant of a system as users' functions see it (``femb.layout.state.State``)."""
+    """An instant of a system as users' functions see it (``femb.layout.state.State``).
+
+    bodies, beams : motion by name. joints : coordinates by name. coordinates (m,) : of all joints, unwrapped.
+    """
 
     time: float
     q: Floats
@@ -83,59 +86,40 @@ class StateView(Protocol):
         """(n_v,) with the inputs just before this instant."""
 
     @property
-    def bodies(self) -> Any:
-        """Motion of bodies by name."""
-
+    def bodies(self) -> Any: ...
     @property
-    def beams(self) -> Any:
-        """Motion of beams by name."""
-
+    def beams(self) -> Any: ...
     @property
-    def joints(self) -> Any:
-        """Coordinates of joints by name."""
-
+    def joints(self) -> Any: ...
     @property
-    def coordinates(self) -> Floats:
-        """(m,) coordinates of all joints, unwrapped."""
-
+    def coordinates(self) -> Floats: ...
     def __getattr__(self, table: str) -> Any:
         """The items of another table by name."""
 
 
 class OutputStates(Protocol):
-    """k output instants (``femb.recording.frames.Frames``)."""
+    """k output instants (``femb.recording.frames.Frames``).
+
+    time (k,) s, coordinates q (k, n_q), velocities v (k, n_v), inputs u (k, n_u), accelerations a (k, n_v), multipliers
+    (k, n_c) of least norm, coordinates of all joints (k, m), unwrapped, and their rates.
+    """
 
     @property
-    def time(self) -> Floats:
-        """(k,) s."""
-
+    def time(self) -> Floats: ...
     @property
-    def q(self) -> Floats:
-        """(k, n_q) coordinates."""
-
+    def q(self) -> Floats: ...
     @property
-    def v(self) -> Floats:
-        """(k, n_v) velocities."""
-
+    def v(self) -> Floats: ...
     @property
-    def u(self) -> Floats:
-        """(k, n_u) inputs."""
-
+    def u(self) -> Floats: ...
     @property
-    def a(self) -> Floats:
-        """(k, n_v) accelerations."""
-
+    def a(self) -> Floats: ...
     @property
-    def multipliers(self) -> Floats:
-        """(k, n_c) of least norm."""
-
+    def multipliers(self) -> Floats: ...
     @property
-    def coordinates(self) -> Floats:
-        """(k, m) of all joints, unwrapped."""
-
+    def coordinates(self) -> Floats: ...
     @property
-    def coordinate_rates(self) -> Floats:
-        """(k, m) their rates."""
+    def coordinate_rates(self) -> Floats: ...
 
 
 class LinearPoint(Protocol):

@@ -121,7 +121,6 @@ def _vectors(x: Any, shape: tuple[int, ...]) -> Sequence[Any]:
 
 
 def _numbers(x: ArrayLike) -> bool:
-    """Whether it is an array of floats."""
     return type(x) is np.ndarray and x.dtype.char == "d"
 
 

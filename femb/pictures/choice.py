@@ -83,7 +83,6 @@ def is_name(name: str) -> bool:
 
 
 def _by_name(subject: Subject, quantity: Named) -> Rows:
-    """The row of one quantity of one item."""
     path, node, word = quantity.group.path, quantity.node, quantity.word
     label = quantity.label[0].replace(" ", "_") if quantity.label else ""
     if path == "audit":

@@ -64,7 +64,6 @@ def carriers_of(
 
 
 def _numbers_of_parts(*tables: Mapping[str, Group]) -> dict[str, int]:
-    """The numbers of the parts of a scene by path."""
     return {group.path: number for number, group in enumerate(group for table in tables for group in table.values())}
 
 

@@ -191,7 +191,6 @@ def _stored(results: Results) -> tuple[list[dict[str, Any]], list[dict[str, Any]
 def _envelope(
     name: str, position: Floats, loads: Sequence[tuple[str, str]], maximum: Floats, minimum: Floats
 ) -> dict[str, Any]:
-    """An envelope with the loads that act."""
     acting = [
         k for k in range(len(loads)) if np.any(np.nan_to_num(maximum[:, k])) or np.any(np.nan_to_num(minimum[:, k]))
     ]

@@ -253,7 +253,6 @@ class Sweep:
         return lines
 
     def _described(self, run: int) -> str:
-        """The number of a run with its variables and outputs."""
         given = [f"{name} = {_brief(values[run])}" for name, values in self.variables.items()]
         found = []
         for name, values in self.outputs.items():

@@ -126,6 +126,11 @@ class Switched(Generic[F]):
     acts: bool = False
     jumps: bool = False
 
+    def work_after(self, work: Floats, energy: float) -> Floats:
+        """The work (n_w,) with that of drivers in a jump; energy : the kinetic one before it, J."""
+        more = kinetic_energy(self.form, self.q, self.v) - energy if self.jumps else 0.0
+        return self.form.system.budget.jumped(work, more)
+
 
 def switched(
     form: F,
@@ -329,9 +334,7 @@ def switch(
             summary.events.append(EventRecord(t, update.label, loss))
     stepper.form = after.form
     with located(t):
-        # the work of drivers in the jump is part of the work
-        more = kinetic_energy(after.form, after.q, after.v) - energy if after.jumps else 0.0
-        stepper.jump(t, after.q, after.v, form.system.budget.jumped(work[0], more))
+        stepper.jump(t, after.q, after.v, after.work_after(work[0], energy))
     state, now = after.form.state(t, after.q, after.v), {event.update: event for event in update_events(after.form)}
     same = [zero for zero in stops if zero.event.update in now]
     return after.form, {
@@ -361,9 +364,8 @@ def updated(
         after = switched(form, updates, t, stepper.q, stepper.v, same, bound)
         stepper.form = after.form
         if after.jumps:
-            energy = kinetic_energy(form, stepper.q, stepper.v)
-            more = kinetic_energy(after.form, after.q, after.v) - energy
-            stepper.jump(t, after.q, after.v, form.system.budget.jumped(stepper.work, more))
+            work = after.work_after(stepper.work, kinetic_energy(form, stepper.q, stepper.v))
+            stepper.jump(t, after.q, after.v, work)
         elif jumps:
             stepper.restart()
         elif after.acts:

@@ -123,8 +123,7 @@ class ChangeBeside:
             q, v, work = self._shifted(change.form.system, q, v, work, t - change.t, 0)
         after = switched(form, updates, t, q, v, change.same)
         if after.jumps:
-            more = kinetic_energy(after.form, after.q, after.v) - kinetic_energy(form, q, v)
-            work = form.budget.jumped(work, more)
+            work = after.work_after(work, kinetic_energy(form, q, v))
         for update, loss in zip(updates, after.losses, strict=True):
             if update.recorded and (change.zero is not None or after.form is not form):
                 summary.events.append(EventRecord(t, update.label, loss))

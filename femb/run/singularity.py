@@ -205,13 +205,11 @@ class SingularityCrossing:
 
     @property
     def _in_v(self) -> slice:
-        """The velocities in y."""
         system = self._stepper.form
         return slice(system.n_q, system.n_q + system.n_v)
 
     @property
     def _in_work(self) -> slice:
-        """The budget in y."""
         return slice(self._in_v.stop, None)
 
     def _norm(self, error: Floats, y: Floats, n_q: int) -> float:

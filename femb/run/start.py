@@ -154,7 +154,6 @@ def _check_same(earlier: Earlier, options: dict[str, Any], case_text: str) -> No
 
 
 def _text_difference(before: str, now: str) -> list[str]:
-    """The first difference of two texts of cases."""
     lines = zip_longest(before.rstrip().splitlines(), now.rstrip().splitlines())
     for number, (old, new) in enumerate(lines, start=1):
         if (old or "").strip() != (new or "").strip():

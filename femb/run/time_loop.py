@@ -421,7 +421,6 @@ class Integration(Generic[F]):
         return self.landings.due(self.stepper.t, self.form.system.discrete)
 
     def _keep(self) -> None:
-        """Write a checkpoint."""
         if self.checkpoints is not None:
             self.clock.add_to(self.stepper.statistics)
             self.checkpoints.keep(self.form, self.stepper, self.values, self.summary)

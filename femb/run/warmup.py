@@ -62,7 +62,6 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
 
 
 def _compile_in_forks(model: "Model") -> None:
-    """Compile both halves in forks of this process."""
     # with what compilation imports, which the forks share
     from femb.system.system import System
 

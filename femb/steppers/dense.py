@@ -327,7 +327,6 @@ class Dop853Step:
 
     @cached_property
     def _velocities(self) -> Floats:
-        """The coefficients of the velocities."""
         return np.ascontiguousarray(self._coefficients[:, self.form.n_q : self.form.n_q + self.form.n_v])
 
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:

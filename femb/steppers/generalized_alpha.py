@@ -316,7 +316,6 @@ class GeneralizedAlpha(OneStateStepper):
         return self._kept_norm(self._low_pass) if self._low_pass else trial
 
     def _factor(self, error: float) -> float:
-        """Step-size factor."""
         return MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, max(MIN_FACTOR, SAFETY * error ** (-1.0 / 3.0)))
 
     def _after_error(self, trial: float, h: float, error: float) -> float:

@@ -302,7 +302,6 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
         return [self._set_inputs] if self.form.inputs_of_state else []
 
     def _set_inputs(self) -> None:
-        """Evaluate the inputs at the states of the iteration."""
         u, q, v, *_ = self._states
         for k, time in enumerate(self._times):
             u[k] = self.form.inputs_at(time, q[k], v[k])

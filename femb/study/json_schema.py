@@ -20,7 +20,6 @@ NEEDED = ("case", "outputs")
 
 
 def _by_name(text: str, items: Any) -> dict[str, Any]:
-    """The schema of a table of tables by name."""
     return {"type": "object", "description": text, "propertyNames": NAMES, "additionalProperties": items}
 
 

@@ -183,7 +183,6 @@ class StackedInputs(Inputs):
 
 
 def _width(inputs: Sequence[Input]) -> int:
-    """Number of components of inputs."""
     return sum(input_.width for input_ in inputs)
 
 

@@ -163,7 +163,6 @@ def _check_entries(study: Study, runner: Runner, error: CaseError) -> None:
 
 
 def _problems(runner: Runner, values: tuple[Any, ...]) -> tuple[Problem, ...]:
-    """The problems of the case with these values."""
     try:
         runner.described(values)
     except CaseError as error:
@@ -365,7 +364,6 @@ def refuse_audit(study: Study) -> None:
 
 
 def _rows(runner: Runner, described: dict[int, Described]) -> Iterator[StudyRow]:
-    """The rows of runs of one ensemble."""
     run = next(iter(described.values())).run
     if any(each.run != run for each in described.values()):
         raise ModelError("together: a variable changes the run; wanted the same method, duration and tolerances of all")
@@ -380,7 +378,6 @@ def _rows(runner: Runner, described: dict[int, Described]) -> Iterator[StudyRow]
 
 
 def _with_motion(runner: Runner, described: Described, results: Results) -> RunAnalyses:
-    """The analyses of a run with the results of its motion."""
     analyses = runner.analyses_of(described)
     analyses.found["run"] = results
     return analyses

@@ -170,7 +170,6 @@ WORDS_OF_ARRAYS = [Struct(f"{ADDRESS + 1 + 2 * k}q").pack for k in range(6)]
 
 
 def _address(array: Any) -> int:
-    """The address of the first entry of an array."""
     return _address_by(array, array.flags.num & FLAGS)
 
 

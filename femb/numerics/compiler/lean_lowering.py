@@ -343,7 +343,6 @@ class LeanLower(Lower):  # type: ignore[misc]
         return self._constants[id(array)]
 
     def _stack_array(self, kind: Any, call: Any) -> Any:
-        """An array on the stack."""
         shape, entry, builder = self._stack[id(call)], self.context.get_data_type(kind.dtype), self.builder
         width = self.context.get_abi_sizeof(entry)
         with builder.goto_entry_block():
