@@ -4,6 +4,7 @@ import html
 import json
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -378,10 +379,7 @@ def page_of(
     data: dict[str, Any] = {
         "format": FORMAT,
         "head": head_of(results, name),
-        "audit": [
-            {"subject": each.subject, "value": each.value, "level": each.level, "reason": each.reason}
-            for each in verdicts(results)
-        ],
+        "audit": [asdict(each) for each in verdicts(results)],
         "budget": budget_of(results),
         "loops": loops_of(results),
         "scene": scene_of(results, packing, frames),

@@ -291,14 +291,10 @@ def _page(
 ) -> str:
     results = _results(shown)
     peaks, envelopes = loads_of(results)
-    others = {label: _results(other) for label, other in beside.items()}
-    words: dict[str, Any] = {
-        "peaks": peaks,
-        "envelopes": envelopes,
-        "frequency": frequency_of(results),
-        "others": others,
-    }
-    return page_of(results, name=name, frames=frames, **words)
+    return page_of(
+        results, name=name, frames=frames, peaks=peaks, envelopes=envelopes, frequency=frequency_of(results),
+        others={label: _results(other) for label, other in beside.items()},
+    )  # fmt: skip
 
 
 def _results(shown: Results | HasTable | str | Path) -> Results:

@@ -84,11 +84,16 @@ def hold(T: float) -> Realisation:
 def delay_of(delay: float, T: float) -> Realisation:
     """e^(-d s) of a delay, s, right up to half the rate of samples."""
     if delay <= SAME * T:
-        none = np.zeros((0, 1))
-        return Realisation(np.zeros((0, 0)), none, none.T, np.ones((1, 1)))
+        return constant(1.0)
     below = _pade(OF_DELAY + 2 * ceil(delay / T - 1.0 - SAME))
     signs = (-1.0) ** np.arange(len(below))
     return _scaled((below * signs)[::-1], below[::-1], delay)
+
+
+def constant(gain: float) -> Realisation:
+    """A gain of one value, without states."""
+    none = np.zeros((0, 1))
+    return Realisation(np.zeros((0, 0)), none, none.T, np.array([[gain]]))
 
 
 def _pade(n: int) -> Floats:

@@ -55,7 +55,7 @@ def tune_schedule(
     Raises:
         ModelError: as in ``femb.tune``; entries that are in no schedule, schedules of other values.
     """
-    study = read_either(case, tuple(overrides))
+    study = read_either(case, overrides)
     found, given = gains_in(study, gains), tuple(study.overrides)
     at = _values(load_case(study.case, given), found)
     chosen = {} if not by and not study.parameters else parameters_of(study, by)

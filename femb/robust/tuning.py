@@ -139,9 +139,7 @@ def tune(
     Raises:
         ModelError: as in ``femb.uncertain``; gains without a range, too many, or with which no loop keeps the limits.
     """
-    study = None if isinstance(case, Uncertain) else case if isinstance(case, Study) else read_either(
-        case, tuple(overrides)
-    )  # fmt: skip
+    study = None if isinstance(case, Uncertain) else read_either(case, overrides)
     found = gains_in(study, gains)
     if not 1 <= len(found) <= MOST_GAINS:
         raise ModelError(f"gains: got {len(found)}, wanted 1 to {MOST_GAINS}")

@@ -441,7 +441,7 @@ def uncertain(
         ModelError: a parameter without a range, values of which there is no model, or a steady state, by name; a
             dependence that has no exact form.
     """
-    study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
+    study = read_either(case, overrides)
     if unmodelled is None:
         unmodelled = given_entries(study).get(Unmodelled.table, {}) if study.build is None else {}
     some = by or study.parameters or study.variables or (not unmodelled and by != {})

@@ -24,6 +24,7 @@ from femb.elements.control.linear_law import Realisation
 from femb.linear.linearise import laws_of
 from femb.linear.state_space import StateSpace
 from femb.robust.bounds import recentred
+from femb.robust.hold import constant
 from femb.vibration.completion import system_of
 
 # Frequencies in each interval of a table at which a weight is compared with it.
@@ -46,21 +47,15 @@ class ErrorBlock:
     def weight(self) -> Realisation:
         """W(s), of least order above the relative errors: a section of first order for each slope of one."""
         if self.of.frequencies is None:
-            none = np.zeros((0, 1))
-            return Realisation(np.zeros((0, 0)), none, none.T, np.array([[float(self.of.error)]]))
+            return constant(float(self.of.error))
         return weight_of(np.array(self.of.frequencies), np.array(self.of.error))
 
     def realised(self, phase: float, omega: float) -> Realisation:
         """1 + W d of an error d of size one, whose phase (degrees) is at omega, rad/s."""
-        W, phase = self.weight, np.radians(phase) % (2.0 * np.pi)
-        sign, part = (1.0, phase) if phase < np.pi else (-1.0, phase - np.pi)
-        a = omega * float(np.tan(0.5 * part))
+        sign, a = error_of(np.radians(phase) % (2.0 * np.pi), omega)
         # d = sign (1 - 2 a/(s + a))
         error = Realisation(np.array([[-a]]), np.ones((1, 1)), np.array([[-2.0 * sign * a]]), np.array([[sign]]))
-        if not POLES[0] * omega < a < POLES[1] * omega:
-            none = np.zeros((0, 1))
-            error = Realisation(none @ none.T, none, none.T, np.array([[sign if a < omega else -sign]]))
-        found = W.then(error)
+        found = self.weight.then(error if a else constant(sign))
         return Realisation(found.A, found.B, found.C, 1.0 + found.D)
 
     def words(self) -> str:
@@ -194,7 +189,11 @@ def with_blocks(space: StateSpace, blocks: Sequence[ErrorBlock], count: int) -> 
 
 def error_at(t: float, omega: float) -> tuple[float, float]:
     """Sign and a of the error of a coordinate: at omega, rad/s, its phase is ``phase_of``."""
-    phase = phase_of(t)
+    return error_of(phase_of(t), omega)
+
+
+def error_of(phase: float, omega: float) -> tuple[float, float]:
+    """Sign and a of the error with a phase (rad) in [0, 2 pi) at omega, rad/s; a is 0 where it has the sign alone."""
     sign, part = (1.0, phase) if phase < np.pi else (-1.0, phase - np.pi)
     a = omega * float(np.tan(0.5 * part))
     if a < POLES[0] * omega:

@@ -105,7 +105,7 @@ def verify(
     Raises:
         ModelError: a case without controllers, of which laws alone were given; a loop that does not decay.
     """
-    study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
+    study = read_either(case, overrides)
     family = CaseFamily(study, {each.name: each.of.parameter for each in worst.of.ranges}, {})
     point.setdefault("start", family.nominal.start)
     ranges = {each.name: each.of for each in worst.of.ranges}

@@ -121,7 +121,7 @@ def worst_pointing(
     Raises:
         ModelError: as in ``femb.uncertain`` and ``femb.pointing_budget``; a nominal loop that is not stable.
     """
-    study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
+    study = read_either(case, overrides)
     listed, asked = listed_sources(sources), [of] if isinstance(of, str) else list(of)
     form = uncertain(study, by, inputs=acted_on(listed, asked), outputs=asked, **words)
     loop = form.loop({})

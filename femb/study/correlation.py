@@ -169,7 +169,7 @@ def correlate(
         if damped or start or tuple(overrides) or held not in (None, "supports"):
             raise ModelError(f"{case}: is a deck, of which held = 'supports' and unit alone can be given")
         return _of_deck(case, found, held is not None, unit)
-    study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
+    study = read_either(case, overrides)
     count = len(found.frequencies) + SPARE
     family = CaseFamily(study, {}, {"f": NaturalFrequency(name="f", mode=count)})
     return correlated(family.nominal, found, held, start, damped)

@@ -245,7 +245,7 @@ def identify(
         ModelError: damaged data, data in other units or with an offset, no measured mode that has a pair, unknown
             names, a history longer than the run.
     """
-    study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
+    study = read_either(case, overrides)
     given = data if isinstance(data, Sequence) and not isinstance(data, str) else [(data, held)]
     tests = [(each if isinstance(each, TestData) else read_test_data(each), body) for each, body in given]
     fit = _Fit(

@@ -202,12 +202,15 @@ def sensitivities(
         ModelError: unknown names, an output or a parameter that has no derivative, with the reason.
         FembError: as with the analyses that the outputs are of.
     """
-    study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
+    study = read_either(case, overrides)
     return Differences(study, parameters_of(study, by, shared=True), outputs_of(study, of)).found()
 
 
-def read_either(case: Build | str | Path, overrides: tuple[str, ...]) -> Study:
-    """A study file, or a study of a case alone, with the parameters of this. Raises CaseError."""
+def read_either(case: Study | Build | str | Path, overrides: Iterable[str]) -> Study:
+    """A study, that of a file, or one of a case alone, with the parameters of this. Raises CaseError."""
+    if isinstance(case, Study):
+        return case
+    overrides = tuple(overrides)
     document: dict[str, Any] = {}
     if isinstance(case, str | Path) and (path := Path(case)).suffix != ".py":
         text = text_of(path, "a case file or a study file")
@@ -217,12 +220,8 @@ def read_either(case: Build | str | Path, overrides: tuple[str, ...]) -> Study:
     # with stand-ins, since a study has an output and a variable
     variables, outputs = {"none": {"key": "run.duration", "values": [1.0]}}, {"mass": {"kind": "mass"}}
     study = Study(case, variables, outputs, overrides=overrides)
-    for word, items in (
-        ("variables", {}),
-        ("outputs", {}),
-        ("parameters", _read(document.get(Parameter.table, {}), document)),
-    ):
-        object.__setattr__(study, word, items)
+    parameters = _read(document.get(Parameter.table, {}), document)
+    vars(study).update(variables={}, outputs={}, parameters=parameters)
     return study
 
 

@@ -130,7 +130,7 @@ def tolerances(
     """
     if not whole_number(samples) or samples < 0:
         raise ModelError(f"samples: got {shown(samples)}, wanted a number of random runs, 0 for none")
-    study = case if isinstance(case, Study) else read_either(case, tuple(overrides))
+    study = read_either(case, overrides)
     family = Differences(study, parameters_of(study, by), outputs_of(study, of))
     deviations = np.array([_deviation(each) for each in family.parameters])
     found = family.found()
