@@ -159,9 +159,7 @@ class AlphaTangent(StepTangents):
     def _products(self, motion: list[Floats]) -> Floats:
         """M a + C v + K S with the forces of reactions, of columns that have rows for multipliers."""
         multiply, (frames, blocks) = self.system.solver.multiply_columns, self._reactions
-        found: Floats = np.sum(
-            [multiply(A[0], x) for A, x in zip(self._matrices, motion, strict=True)], axis=0
-        )
+        found: Floats = np.sum([multiply(A[0], x) for A, x in zip(self._matrices, motion, strict=True)], axis=0)
         places = (frames[:, :, None] + np.arange(3)).reshape(-1, 12)
         # blocks are zero where there is no frame
         np.add.at(found, places, blocks[0] @ motion[2][places])

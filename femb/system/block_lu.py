@@ -178,8 +178,23 @@ def _negative_eigenvalues(LU: Floats, others: Ints) -> int:
     return int(np.sum(np.linalg.eigvalsh(A) < 0.0))
 
 
-class FrontalFactorisation:
+class _OfFronts:
+    factors: FrontalLU | Multifrontal
+
+    def solve(self, x: Unknowns) -> Unknowns:
+        """Solve in place for a right-hand side (n,), and return it."""
+        x[:] = self.solve_columns(x[:, None])[:, 0]
+        return x
+
+    def solve_columns(self, right: Floats) -> Floats:
+        """(n, k): the solutions of k right-hand sides (n, k)."""
+        return np.asarray(self.factors.solve(right))
+
+
+class FrontalFactorisation(_OfFronts):
     """Factors of the matrix of a net, with the interface of ``Factorisation``. Raises SingularError."""
+
+    factors: FrontalLU
 
     def __init__(self, solver: "LinearSolver", data: Matrix, dependent: float) -> None:
         pattern, self.idle = solver.pattern, solver.idle(data)
@@ -199,17 +214,8 @@ class FrontalFactorisation:
         """The number of negative eigenvalues, as in ``Factorisation``."""
         return self.idle + self.factors.negative_eigenvalues()
 
-    def solve(self, x: Unknowns) -> Unknowns:
-        """Solve in place for a contiguous right-hand side (n,), and return it."""
-        x[:] = self.factors.solve(x[:, None])[:, 0]
-        return x
 
-    def solve_columns(self, right: Floats) -> Floats:
-        """(n, k): the solutions of k right-hand sides (n, k)."""
-        return np.asarray(self.factors.solve(right))
-
-
-class DefiniteFactorisation:
+class DefiniteFactorisation(_OfFronts):
     """Factors of a symmetric positive definite matrix of a net without constraints, with the interface of
     ``Factorisation``: half of what others take. Raises numpy.linalg.LinAlgError: it is not positive definite."""
 
@@ -225,15 +231,6 @@ class DefiniteFactorisation:
     def negative_eigenvalues(self) -> int:
         """None."""
         return 0
-
-    def solve(self, x: Unknowns) -> Unknowns:
-        """Solve in place for a contiguous right-hand side (n,), and return it."""
-        x[:] = self.solve_columns(x[:, None])[:, 0]
-        return x
-
-    def solve_columns(self, right: Floats) -> Floats:
-        """(n, k): the solutions of k right-hand sides (n, k)."""
-        return self.factors.solve(right)
 
 
 AnyFactorisation: TypeAlias = Factorisation | FrontalFactorisation | DefiniteFactorisation

@@ -54,15 +54,11 @@ class MotionEquations(VelocityCoordinates):
     @property
     def batches(self) -> list[Batch]:
         """The batches of elements, in the order of evaluation."""
-        return self.evaluation.batches  # type: ignore[return-value]
-
-    @property
-    def singular_batches(self) -> Sequence[Batch]:
-        """The batches with singular configurations."""
-        return self._singular_batches
+        return self.evaluation.batches
 
     @cached_property
-    def _singular_batches(self) -> Sequence[Batch]:
+    def singular_batches(self) -> Sequence[Batch]:
+        """The batches with singular configurations."""
         return [batch for batch in self.batches if isinstance(batch, Singular) and batch.singularities]
 
     @cached_property
@@ -91,7 +87,7 @@ class MotionEquations(VelocityCoordinates):
         """The system with other batches of the same elements."""
         other = shallow_copy(self)
         other.evaluation = self.evaluation.of(batches)
-        for word in ("rigid", "_singular_batches", "strained_batches"):
+        for word in ("rigid", "singular_batches", "strained_batches"):
             other.__dict__.pop(word, None)
         return other
 
