@@ -249,10 +249,10 @@ def names_of(what: str, value: Any, error: Refusal = ModelError) -> tuple[str, .
     return tuple(value)
 
 
-def check_flag(what: str, value: Any, error: Refusal = ModelError) -> None:
-    """Raise the error where a value is neither True nor False."""
+def check_flag(what: str, value: Any) -> None:
+    """Raise ModelError where a value is neither True nor False."""
     if not isinstance(value, bool | np.bool_):
-        raise error(f"{what}: got {shown(value)}, wanted True or False")
+        raise ModelError(f"{what}: got {shown(value)}, wanted True or False")
 
 
 def span_of(what: str, value: Any, error: Refusal = ModelError) -> tuple[float | None, float | None]:
@@ -263,12 +263,14 @@ def span_of(what: str, value: Any, error: Refusal = ModelError) -> tuple[float |
     return value[0], value[1]
 
 
-def check_table(what: str, value: Any, error: Refusal = ModelError) -> None:
-    """Raise the error where a value is no dictionary of numbers by names."""
+def check_table(what: str, value: Any) -> None:
+    """Raise ModelError where a value is no dictionary of numbers by names."""
     if not isinstance(value, Mapping) or not all(
         isinstance(name, str) and not number_problem(x) for name, x in value.items()
     ):
-        raise error(f"{what}: got {shown(value)}, wanted numbers by their names, such as {{'joints.pin.angle': 0.1}}")
+        raise ModelError(
+            f"{what}: got {shown(value)}, wanted numbers by their names, such as {{'joints.pin.angle': 0.1}}"
+        )
 
 
 def numbers_of(what: str, value: ArrayLike, unit: str, error: Refusal = ModelError) -> Floats:

@@ -53,9 +53,6 @@ def functions_of_csv(path: Path, names: Sequence[str], lines: Sequence[tuple[int
 
     Raises ModelError: unknown or missing columns, what is no finite number, instants that do not increase.
     """
-    for line, row in lines:
-        if len(row) != len(names):
-            raise ModelError(f"{path}, line {line}: got {len(row)} fields, wanted {len(names)}: {', '.join(names)}")
     if not lines:
         raise ModelError(f"{path}: has no rows below the names of columns")
     return _histories(path, names, lines) if "time" in names else _transfers(path, names, lines)

@@ -14,7 +14,7 @@ from femb.base.bulk_data import BulkData
 from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats, Sparse
-from femb.base.values import vector, without_rounding
+from femb.base.values import listed, vector, without_rounding
 from femb.fem.bulk_case import LoadSets, grid_sets, supports_of
 from femb.fem.bulk_model import read_structure
 from femb.fem.checks import DIRECTIONS, GROUNDED, MASS_FORM, check_size, properties, rounding_of
@@ -278,11 +278,7 @@ def _lists(data: BulkData) -> tuple[tuple[str, str], ...]:
         "loads": [f"set:{number}" for number in LoadSets(data).numbers()],
         "supports": [f"{number} ({''.join(str(c + 1) for c in own)})" for number, own in supports_of(data).items()],
     }
-    return tuple(
-        (name, ", ".join(texts[:ROWS]) + (f" and {len(texts) - ROWS} more" if len(texts) > ROWS else ""))
-        for name, texts in lists.items()
-        if texts
-    )
+    return tuple((name, listed(texts, ROWS)) for name, texts in lists.items() if texts)
 
 
 _WITH_PROPERTY = (

@@ -93,6 +93,9 @@ def _of_csv(path: Path, text: str) -> TestData:
     reader = csv.reader(text.splitlines())
     lines = [(reader.line_num, row) for row in reader if row and not row[0].lstrip().startswith("#")]
     names = [word.strip() for word in lines[0][1]] if lines else []
+    for line, row in lines[1:]:
+        if len(row) != len(names):
+            raise ModelError(f"{path}, line {line}: got {len(row)} fields, wanted {len(names)}: {', '.join(names)}")
     if "mode" not in names and {"time", *NEEDED[1:]} & set(names):
         none = np.zeros(0)
         return TestData(
@@ -109,8 +112,6 @@ def _of_csv(path: Path, text: str) -> TestData:
     points: dict[tuple[str, tuple[float, ...]], Floats] = {}
     shapes: dict[tuple[str, tuple[float, ...], int], complex] = {}
     for line, row in lines[1:]:
-        if len(row) != len(names):
-            raise ModelError(f"{path}, line {line}: got {len(row)} fields, wanted {len(names)}: {', '.join(names)}")
         words = {name: word.strip() for name, word in zip(names, row, strict=True) if word.strip()}
 
         def number(name: str, default: float = np.nan, words: dict[str, str] = words, line: int = line) -> float:

@@ -418,7 +418,7 @@ def described(content: dict[str, Any]) -> str:
         lines += ["", "audit"]
         lines += [f"  {v['subject']:22}{v['level']:9}{v['value']}\n{'':33}{v['reason']}" for v in content["verdicts"]]
     if content["items"]:
-        lines += ["", *(f"{kind.replace('_', ' '):22}{_listed(names)}" for kind, names in content["items"].items())]
+        lines += ["", *(f"{kind.replace('_', ' '):22}{listed(names, 20)}" for kind, names in content["items"].items())]
     if content["quantities"]:
         lines += ["", "quantities"]
         lines += [f"  {kind:20}{', '.join(names)}" for kind, names in content["quantities"].items()]
@@ -438,8 +438,3 @@ def _quantities(results: Results) -> dict[str, list[str]]:
 
 def _number(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float | int | np.number) else json.dumps(value, default=str)
-
-
-def _listed(names: list[str], most: int = 20) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

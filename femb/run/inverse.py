@@ -17,6 +17,7 @@ from femb.base.errors import ModelError, Problem, SolveError
 from femb.base.options import Run
 from femb.base.progress import Reporter, reporting
 from femb.base.types import Floats
+from femb.base.values import listed
 from femb.numerics.newton import Iteration, largest, newton
 from femb.recording.frames import Frames, unbalanced
 from femb.recording.instants import Part
@@ -310,8 +311,6 @@ class ConstraintRows:
 
 # Undriven degrees of freedom, by the names of joint coordinates and bodies.
 
-LISTED = 8  # names in a message
-
 
 def missing_drivers(system: System, q: Floats, J: Floats) -> str:
     """Names of joint coordinates, and of bodies, that must be driven too so that J (n_c, n_v) has the rank n_v."""
@@ -330,8 +329,7 @@ def missing_drivers(system: System, q: Floats, J: Floats) -> str:
         motions = _free(np.vstack([J, rows[chosen]]))
     words = [names[k] for k in chosen]
     words += [f"the position or orientation of {label!r}" for label in _moving(system, motions)]
-    more = f" and {len(words) - LISTED} more" if len(words) > LISTED else ""
-    return ", ".join(words[:LISTED]) + more
+    return listed(words)
 
 
 def _free(J: Floats) -> Floats:

@@ -73,7 +73,6 @@ class LoadPath:
     """Follows equilibria of static equations."""
 
     statics: Statics
-    factorisations: int = 0
     iterations: int = 0
 
     def __post_init__(self) -> None:

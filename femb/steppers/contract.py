@@ -251,9 +251,9 @@ def longest_step(stepper: StepperState, share: float) -> float:
     return 2.0 ** (math.floor(GRID * math.log2(longest)) / GRID) if math.isfinite(longest) else longest
 
 
-def check_fixed_step(stepper: StepperState, h: float, share: float = OF_LOW_ORDER) -> None:
+def check_fixed_step(stepper: StepperState, h: float) -> None:
     """Refuse a step of fixed length h (s) that is longer than the elements admit. Raises SolveError."""
-    if stepper.form.system.limits_steps and h > (longest := longest_step(stepper, share)):
+    if stepper.form.system.limits_steps and h > (longest := longest_step(stepper, OF_LOW_ORDER)):
         raise SolveError(
             f"step {h:.6g} s at t = {stepper.t:.6g} s is too long for a wheel with imbalance or harmonics: at most "
             f"{longest:.3g} s at its speed with this method; try method 'radau', which chooses its steps"

@@ -32,6 +32,26 @@ from femb.base.progress import COMPILING, announce
 from femb.base.values import without_collection
 from femb.base.version import is_tested, numba_line
 
+try:
+    import llvmlite.binding as llvm
+    from llvmlite import ir
+    from numba.core import event, postproc, transforms, types
+    from numba.core.codegen import CPUCodegen, JITCodeLibrary
+    from numba.core.compiler import Compiler, DefaultPassBuilder
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.compiler_machinery import PassManager
+    from numba.core.cpu import CPUContext
+    from numba.core.errors import termcolor
+    from numba.core.postproc import PostProcessor
+    from numba.core.registry import CPUDispatcher
+    from numba.core.typed_passes import NativeLowering
+    from numba.core.types.containers import BaseTuple
+    from numba.np.numpy_support import from_dtype, map_layout
+except ImportError:
+    IMPORTED = False
+else:
+    IMPORTED = True
+
 # Functions that allocate arrays: only kernels that call one need reference counting. A kernel that allocates with
 # another function does not compile ("NRT required but not enabled"); then add the name of that function here.
 ALLOCATING = {"copy", "empty", "empty_like", "eye", "zeros", "zeros_like"}
@@ -54,21 +74,7 @@ NEEDLESS = {
 
 def _known() -> bool:
     """Whether numba is a tested version with the internal names used here; FEMB_PLAIN_NUMBA=1 turns this off."""
-    if os.environ.get("FEMB_PLAIN_NUMBA") or not is_tested(numba.__version__):
-        return False
-    try:
-        from numba.core import event, postproc, transforms, types
-        from numba.core.codegen import CPUCodegen, JITCodeLibrary
-        from numba.core.compiler import Compiler, DefaultPassBuilder
-        from numba.core.compiler_lock import global_compiler_lock
-        from numba.core.compiler_machinery import PassManager
-        from numba.core.cpu import CPUContext
-        from numba.core.errors import termcolor
-        from numba.core.registry import CPUDispatcher
-        from numba.core.typed_passes import NativeLowering
-        from numba.core.types.containers import BaseTuple
-        from numba.np.numpy_support import from_dtype, map_layout
-    except ImportError:
+    if os.environ.get("FEMB_PLAIN_NUMBA") or not IMPORTED or not is_tested(numba.__version__):
         return False
     names = (
         (types.Function, "get_call_type"),
@@ -137,21 +143,6 @@ def _options(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 if KNOWN:
-    import llvmlite.binding as llvm
-    from llvmlite import ir
-    from numba.core import event, postproc, transforms, types
-    from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import Compiler, DefaultPassBuilder
-    from numba.core.compiler_lock import global_compiler_lock
-    from numba.core.compiler_machinery import PassManager
-    from numba.core.cpu import CPUContext
-    from numba.core.errors import termcolor
-    from numba.core.postproc import PostProcessor
-    from numba.core.registry import CPUDispatcher
-    from numba.core.typed_passes import NativeLowering
-    from numba.core.types.containers import BaseTuple
-    from numba.np.numpy_support import from_dtype, map_layout
-
     _overloads: dict[Any, Any] = {}
     _loaded: list[Any] = []
 
