@@ -229,16 +229,22 @@ def test_import_is_quick():
 
 
 IMPORTS = re.compile(r"^[ \t]*(?:from ([A-Za-z_]\w*)[\w.]* import|import (.+))", re.MULTILINE)
+# as ``femb.base.errors.optional`` takes them: the module and its extra
+ASKED_FOR = re.compile(r'\boptional\("(\w+)[\w.]*", "(\w+)"')
 # of extras
 IMPORTED_AS = {"PIL": "pillow"}
-OPTIONAL = {"control", "pyyeti", "pandas", "xarray", "pythonfmu", "clarabel", "skfem"}
+OPTIONAL = {
+    *("control", "pyyeti", "pandas", "xarray", "pythonfmu", "clarabel", "skfem", "distributed", "dask_jobqueue"),
+}
 
 
 def test_everything_imported_is_declared():
     """Lines that import, and those of texts that read as if they did."""
     declared = {re.split(r"[<>=\[ ]", each)[0] for each in PROJECT["project"]["dependencies"]}
-    lines = [each for source in sources() for each in IMPORTS.findall(source.read_text())]
+    texts = [source.read_text() for source in sources()]
+    lines = [each for text in texts for each in IMPORTS.findall(text)]
     found = {name for one, several in lines for name in (one, *re.findall(r"(?:^|, )([A-Za-z_]\w*)", several)) if name}
+    found |= {module for text in texts for module, _ in ASKED_FOR.findall(text)}
     ours = {IMPORTED_AS.get(name, name) for name in found if name != "femb" and name not in sys.stdlib_module_names}
     assert ours > {"numpy", "numba", "h5py", *OPTIONAL}
     assert ours - OPTIONAL - declared == set()
@@ -270,9 +276,11 @@ def test_every_extra_that_a_message_names_is_one():
     """Each message begins with its line; that of other packages is seen where they are used."""
     extras, found = PROJECT["project"]["optional-dependencies"], set()
     for path in sources():
-        for before, extra in re.findall(r"(.)pip install 'femb\[(\w+)\]': ", path.read_text()):
+        text = path.read_text()
+        for before, extra in re.findall(r"(.)pip install 'femb\[(\w+)\]': ", text):
             assert before == '"', path
             found.add(extra)
+        found |= {extra for _, extra in ASKED_FOR.findall(text)}
     assert found == {"fe", "fem", "fmu", "pandas", "xarray", "control", "cluster", "robust"}
     assert found < set(extras)
 

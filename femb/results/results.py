@@ -130,7 +130,7 @@ class ByQuantity:
         ``beams.boom.position.3.x`` with the number of the node, of joints ``joints.hinge.coordinates.angle``. The units
         of all columns are in ``frame.attrs["units"]``. Raises ResultError for unknown names, without pandas.
         """
-        pandas = optional("pandas", "pandas", "pandas is not installed", ResultError)
+        library = optional("pandas", "pandas", "pandas is not installed", ResultError)
         time = self._results.time
         columns: dict[str, Floats] = {}
         units: dict[str, str] = {}
@@ -140,7 +140,7 @@ class ByQuantity:
                 name = ".".join((quantity.path, *label))
                 own = unit_of_coordinate(quantity.group, quantity.word, label[-1] if label else "")
                 columns[name], units[name] = column, quantity.unit or own
-        frame: pandas.DataFrame = pandas.DataFrame(columns, index=pandas.Index(time, name="time"))
+        frame: pandas.DataFrame = library.DataFrame(columns, index=library.Index(time, name="time"))
         frame.attrs["units"] = units
         return frame
 
@@ -150,7 +150,7 @@ class ByQuantity:
         Those of an item have its name, as ``beams.boom.node``, ``beams.boom.element``, ``joints.hinge.coordinate``;
         others are named by their path. names : as in `to_pandas`. Raises ResultError for unknown names, without xarray.
         """
-        xarray = optional("xarray", "xarray", "xarray is not installed", ResultError)
+        library = optional("xarray", "xarray", "xarray is not installed", ResultError)
         results, variables = self._results, {}
         sizes: dict[str, int] = {}
         coordinates: dict[str, Any] = {"time": ("time", results.time, {"units": "s"} if not results.counted else {})}
@@ -170,7 +170,7 @@ class ByQuantity:
         used = {"time", *(dim for dims, _, _ in variables.values() for dim in dims)}
         attributes = {"title": results.title, "method": results.method, "status": results.status}
         kept = {dim: x for dim, x in coordinates.items() if dim in used}
-        dataset: xarray.Dataset = xarray.Dataset(variables, kept, attributes)
+        dataset: xarray.Dataset = library.Dataset(variables, kept, attributes)
         return dataset
 
     def spectrum(self, name: str, kind: spectra.SpectrumKind = "psd") -> spectra.Spectrum:

@@ -122,8 +122,8 @@ class Sweep:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas DataFrame, whose index is the number of the run. Raises ResultError without pandas."""
-        pandas = optional("pandas", "pandas", "pandas is not installed", ResultError)
-        frame: pandas.DataFrame = pandas.DataFrame(dict(self.columns())).set_index("run")
+        library = optional("pandas", "pandas", "pandas is not installed", ResultError)
+        frame: pandas.DataFrame = library.DataFrame(dict(self.columns())).set_index("run")
         return frame
 
     def write_csv(self, path: str | Path) -> Path:
