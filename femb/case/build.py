@@ -169,7 +169,7 @@ UNENDED = "run without a duration"
 
 def read_run(values: dict[str, Any]) -> tuple[Any, dict[KeyPath, str], bool]:
     """A Run of its table, its problems, and whether it has a duration, which analyses without time do not take."""
-    misspelt = any(key not in keys_of(Run) and close_to(key, ["duration"]) for key in values)
+    misspelt = any(key not in keys_of(Run) and close_to(str(key), ["duration"]) for key in values)
     if "duration" in values or not values or misspelt:
         return *read_table(Run, values), True
     return *read_table(Run, values | {"duration": values.get("output_interval", 1.0)}), False
