@@ -475,6 +475,7 @@ def test_python_case_may_import_its_neighbours(tmp_path):
             "{'duration': 1, 2: 3}",
             "case.py: run.2: unknown key; the keys here are",
         ),
+        ("femb.Run(duration=2.0, rtol=1e-5)", "{2: 3}", "case.py: run.2: unknown key; the keys here are"),
         ("femb.Run(duration=2.0, rtol=1e-5)", "3", "case.py: run is 3, wanted a femb.Run or a dictionary"),
         ("rtol=1e-5", "rtol=5", "case.py:9: run.rtol: got 5.0, must be from 1e-14 to below 1"),
     ],
