@@ -208,14 +208,16 @@ class BulkData:
         raise ModelError(f"{card}: {what} {number} of field {card.place(key) + 2} is no {kinds} of the file")
 
     def parameter(self, name: str) -> Any:
-        """The value of a PARAM, None without it. Raises ModelError: another one in the case control."""
-        given = [card.value("V1") for card in self.all("PARAM") if card.text("N") == name][-1:]
-        for line in chain(*self._statements):
-            if found := re.match(rf"PARAM[\s,]+{name}[\s,]+([^\s,]+)", line):
-                given.append(read_field(found[1]))
-        if len(set(given)) > 1:
-            raise ModelError(f"PARAM,{name}: got {' and '.join(map(str, given))}, wanted one value in the deck")
-        return given[0] if given else None
+        """The value of a PARAM, None without it; that of the case control is before that of the bulk data.
+
+        Raises ModelError: subcases that differ.
+        """
+        matches = (re.match(rf"PARAM[\s,]+{name}[\s,]+([^\s,]+)", line) for line in chain(*self._statements))
+        given = {read_field(found[1]) for found in matches if found}
+        if len(given) > 1:
+            raise ModelError(f"PARAM,{name}: got {' and '.join(map(str, given))} in the case control, wanted one value")
+        own = [card.value("V1") for card in self.all("PARAM") if card.text("N") == name]
+        return next(iter(given), own[-1] if own else None)
 
     @cached_property
     def _statements(self) -> list[list[str]]:
@@ -241,11 +243,17 @@ class BulkData:
         choices of any kind. Raises ModelError: subcases that differ, where all must be ``alike``."""
         if not self.chosen:
             return {card.id for card in self.all(word, f"{word}1")}
-        if alike and len(found := self.chosen.get(word, {None})) > 1:
-            sets = ", ".join(sorted(str(each or "none") for each in found))
-            raise ModelError(f"{word}: subcases choose different sets ({sets}): leave one subcase in the case control")
         sums = {card.id: set(card.ids(1)) for card in self.all(f"{word}ADD")}
-        return set[int | None]().union(*(sums.get(own or 0, {own}) for own in self.chosen.get(word, ())))
+        choices = {each: set[int | None](sums.get(each or 0, {each})) for each in self.chosen.get(word, ())}
+        if alike and len({self._contents(word, numbers) for numbers in choices.values()}) > 1:
+            sets = ", ".join(sorted(str(each or "none") for each in choices))
+            raise ModelError(f"{word}: subcases choose different sets ({sets}): leave one subcase in the case control")
+        return set[int | None]().union(*choices.values())
+
+    def _contents(self, word: str, numbers: set[int | None]) -> tuple[str, ...]:
+        """The cards of some sets of SPC or MPC, without their numbers."""
+        cards = (card for card in self.all(word, f"{word}1") if card.id in numbers)
+        return tuple(sorted(f"{card.name} {card.rest(1)}" for card in cards))
 
     def matrices(self, word: str) -> list[tuple[float, str]]:
         """Factors and names of the DMIG that the case control chooses by a word, as K2GG."""
