@@ -33,6 +33,7 @@ from femb.elements.joint.primitives import (
 from femb.layout.numbering import KEPT
 from femb.numerics.rotations import rotation_matrix
 from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V
+from femb.system.block_lu import NEARLY_DEPENDENT
 from femb.system.motion_equations import MotionEquations
 from femb.system.pattern import Pattern
 
@@ -73,7 +74,7 @@ def kept_unknowns(system: MotionEquations) -> KeptUnknowns:
 
 def _in_planes(system: MotionEquations) -> KeptUnknowns | None:
     """The kept unknowns of a system with planar frames; None without any."""
-    rows = RowsAtStart.of(system)
+    rows, nearly = RowsAtStart.of(system, ALONG), RowsAtStart.of(system, NEARLY_DEPENDENT**0.5)
     planes = _planes(rows)
     if not any(planes):
         return None
@@ -85,6 +86,8 @@ def _in_planes(system: MotionEquations) -> KeptUnknowns | None:
             if turn >= 0:
                 keeps[[start + 3 + k for k in range(3) if k != turn]] = False
         planar = np.isin(rows.ends, [GROUND, *turns]).all(axis=1)
+        if np.any(planar & (rows.odd != nearly.odd)[:, normal]):
+            return None  # the little that is left of such a row in the plane would lock it
         kept_rows[rows.index[planar & rows.odd[:, normal], ROW]] = False
     key = system.layout.numbers, keeps.tobytes(), kept_rows.tobytes()
     return KEPT_UNKNOWNS.get(key, lambda: _kept_unknowns(system, keeps, kept_rows))
@@ -140,16 +143,16 @@ class RowsAtStart:
     flat: Bools
 
     @staticmethod
-    def of(system: MotionEquations) -> "RowsAtStart":
-        """The rows of a system."""
+    def of(system: MotionEquations, rounding: float) -> "RowsAtStart":
+        """The rows of a system; rounding : components of directions up to this are none."""
         rows, q = system.constraint_set, system.layout.start_coordinates()
         index, data = rows.index, rows.data[: len(rows.index)]
         attitudes = np.array([_attitudes(index[:, end : end + 3], q, rows.fixed) for end in (FIRST, SECOND)])
         kind, axis = index[:, PRIMITIVE], data[:, FIRST_AXIS]
         a = np.where((kind == POINT)[:, None], axis, np.einsum("nij,nj->ni", attitudes[0], axis))
         b = np.einsum("nij,nj->ni", attitudes[1], data[:, SECOND_AXIS])
-        in_plane = [np.abs(x) <= ALONG for x in (a, b)]
-        along = [np.abs(np.abs(x) - np.linalg.norm(x, axis=1)[:, None]) <= ALONG for x in (a, b)]
+        in_plane = [np.abs(x) <= rounding for x in (a, b)]
+        along = [np.hypot(np.roll(x, 1, axis=1), np.roll(x, 2, axis=1)) <= rounding for x in (a, b)]
         free, turning = (index[:, INPUT] < 0) & (index[:, IN_FORCE] < 0), kind == DOT1
         of_turns = (along[0] & in_plane[1]) | (in_plane[0] & along[1])
         of_places = ((kind == POINT) | (kind == DOT2))[:, None] & along[0]
