@@ -33,8 +33,6 @@ FARTHER, FARTHEST = 4.0, 60  # of the shift of an unstable state, until nothing 
 SEED = 1
 # Below this number of freedoms, and where most modes are wanted, all of them are computed at once.
 SMALL = 60
-# A condition depends on the others where it leaves this part.
-DEPENDENT = 1e-11
 # Of omega^2: what rounding may leave without a refinement, and of shapes, after it; the most steps of it.
 ROUNDED, REFINED, REFINEMENTS = 1e-8, 1e-9, 30
 # Standard deviations of the sum of rounding errors that an estimate contains.
@@ -347,9 +345,8 @@ def _dense(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats,
     conditions = np.vstack([rows[n:, :n], free.momenta.T])[:, moving]
     basis = np.eye(conditions.shape[1])
     if len(conditions):
-        whole, triangle, _ = qr(conditions.T, pivoting=True)
-        sizes = np.abs(np.diag(triangle))
-        basis = whole[:, int(np.sum(sizes > DEPENDENT * sizes[0])) :]
+        whole, _, _ = qr(conditions.T, pivoting=True)
+        basis = whole[:, len(whole) - freedoms(motion) + free.count :]
     M, K = (basis.T @ part[:n, :n][np.ix_(moving, moving)] @ basis for part in (mass, stiffness))
     M, K = 0.5 * (M + M.T), 0.5 * (K + K.T)
     try:
