@@ -24,6 +24,7 @@ from femb.linear.modal_form import columns_without_rounding
 from femb.numerics import kinematics, rotations
 from femb.small_motions.point import OperatingPoint
 from femb.small_motions.spinning import Lines, MotionChanges, changes_along, lines_of
+from femb.system.block_lu import SINE
 from femb.system.system import System
 
 if TYPE_CHECKING:
@@ -121,9 +122,6 @@ def _rotated(lines: Lines, q: Floats, x: Floats, rotate: Callable[[Floats, Float
     for i, j, _ in lines:
         out[j : j + 3] = rotate(rotations.normalise(q[i : i + 4]), x[j : j + 3])
     return out
-
-
-DEPENDENT = 1e-9  # pivots below this, relative to the largest, belong to dependent rows of constraints
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +246,7 @@ def solved(J: Floats, n: int) -> tuple[Floats, Ints, Ints, Floats]:
     if len(J):
         _, R, order = qr(J[:, :n], mode="economic", pivoting=True)
         diagonal = np.abs(np.diag(R))
-        rank = int(np.sum(diagonal > DEPENDENT * diagonal[0]))
+        rank = int(np.sum(diagonal > SINE * diagonal[0]))
         dependent, independent = np.sort(order[:rank]), np.sort(order[rank:])
     inverse = columns_without_rounding(np.asarray(np.linalg.pinv(J[:, dependent]), dtype=np.float64))
     given = np.concatenate([independent, np.arange(n, J.shape[1])])

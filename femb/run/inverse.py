@@ -26,8 +26,8 @@ from femb.results.results import Results
 from femb.run.calling import RunOptions, read_call
 from femb.run.time_loop import Integration, RunSummary
 from femb.steppers.contract import AcceptedStep, Statistics
+from femb.system.block_lu import SINE
 from femb.system.constraints import POSITION
-from femb.system.degrees_of_freedom import RANK
 from femb.system.initial_state import coordinate_rows
 from femb.system.system import System
 from femb.vibration.completion import check_figures_of, system_of
@@ -295,7 +295,7 @@ class ConstraintRows:
             return
         self.Q, self.R, self.order = qr(J, mode="economic", pivoting=True)
         diagonal = np.abs(np.diag(self.R))
-        self.rank = int(np.sum(diagonal > RANK * diagonal[0]))
+        self.rank = int(np.sum(diagonal > SINE * diagonal[0]))
 
     def solve(self, right: Floats) -> Floats:
         """The least-squares solution x (n_v,) of J x = right."""
@@ -334,7 +334,7 @@ def missing_drivers(system: System, q: Floats, J: Floats) -> str:
 
 def _free(J: Floats) -> Floats:
     """(n_v, k): an orthonormal basis of the motions with J v = 0."""
-    return null_space(J, rcond=RANK) if len(J) else np.eye(J.shape[1])
+    return null_space(J, rcond=SINE) if len(J) else np.eye(J.shape[1])
 
 
 def _moving(system: System, motions: Floats) -> list[str]:

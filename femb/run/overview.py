@@ -380,7 +380,7 @@ def _freedom_lines(system: "System") -> list[str]:
             f"equations that depend on the others: {len(count.dependent)}, {_by_item(count.dependent)}",
             f"reactions that are not unique, given with the least norm: {_by_item(count.undetermined)}",
         ]
-    return lines
+    return [*lines, *count.nearly]
 
 
 def _by_item(labels: tuple[str, ...]) -> str:

@@ -20,6 +20,7 @@ from femb.run.checkpoints import Checkpoints
 from femb.run.events import Event
 from femb.run.start import continued, started
 from femb.run.time_loop import RunSummary, integrate
+from femb.steppers.diagnosis import nearly_locked
 from femb.system.moving_ground import mass_properties
 from femb.vibration.completion import check_figures_of, system_of
 
@@ -138,7 +139,7 @@ def simulate(
         if out is None:  # the last state, for a file of these results
             recording.keep({f"discrete/{name}": array for name, array in stepper.form.system.discrete.items()})
         finer = "rtol" if run.accuracy is None else "accuracy"
-        for text in filter(None, (recording.audit_warning(run.rtol, finer), spin.warning())):
+        for text in filter(None, (recording.audit_warning(run.rtol, finer), nearly_locked(stepper), spin.warning())):
             run_summary.warning = "; ".join([run_summary.warning, text] if run_summary.warning else [text])
             if reporter is not None:
                 reporter.message(text)

@@ -17,9 +17,11 @@ from femb.layout.element import InputError, TrialError
 from femb.layout.evaluation import Evaluation
 from femb.layout.state import State
 from femb.numerics.kinematics import error_norm
+from femb.numerics.newton import largest
 from femb.steppers.contract import ABOVE_TOLERANCE, StepperState
 from femb.system.block_lu import Factors, WithLowRank
 from femb.system.constraints import mass_factors
+from femb.system.degrees_of_freedom import EXACT, freedom
 from femb.system.system import System
 
 # Whether the mass matrices of elements stay positive definite.
@@ -126,7 +128,8 @@ def step_failure(stepper: StepperState, h: float, why: str | Exception) -> Solve
 
 def cause(stepper: StepperState) -> str:
     """A sentence on what no step can follow at the present state of a stepper; empty if nothing is found."""
-    return misbehaving_input(stepper) or lost_inertia(stepper) or tiny_inertia(stepper) or rounding_of_forces(stepper)
+    found = misbehaving_input, nearly_locked, lost_inertia, tiny_inertia, rounding_of_forces
+    return next(filter(None, (of(stepper) for of in found)), "")
 
 
 def misbehaving_input(stepper: StepperState) -> str:
@@ -263,6 +266,15 @@ def _jump(system: System, stepper: StepperState, q: Floats, v: Floats) -> str:
                     "breakpoints. Let it change over a range that the motion passes in a finite time (tanh in the "
                     "place of a sign), or switch it at an event (latches)."
                 )
+    return ""
+
+
+def nearly_locked(stepper: StepperState) -> str:
+    """A sentence on a loop that moves with rows left open, as its axes are misaligned; empty if there is none."""
+    system = stepper.form.system
+    q, v = (x[0] for x in stepper.form.to_system(stepper.q[None].copy(), stepper.v[None].copy()))
+    if system.layout.has_loops and largest(system.position_residual(system.inputs_at(stepper.t, q, v), q, v)) > EXACT:
+        return "; ".join(freedom(system, q).nearly)
     return ""
 
 

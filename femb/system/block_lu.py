@@ -60,8 +60,9 @@ class Solver(Protocol):
 
 
 # Pivot ratio, relative to the diagonal, below which a row of constraints depends on those before it; the second value,
-# for rows at an angle of a milliradian, is used near a singular configuration.
+# for rows at an angle of a milliradian, is used near a singular configuration. SINE : of the angle of the first.
 DEPENDENT, NEARLY_DEPENDENT = 1e-10, 1e-6
+SINE = DEPENDENT**0.5
 
 
 class SingularError(ArithmeticError):

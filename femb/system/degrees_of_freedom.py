@@ -10,96 +10,102 @@ import numpy as np
 
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats, Ints, Sparse
+from femb.base.values import listed
+from femb.layout.element import TrialError
 from femb.layout.layout import Layout
+from femb.system.block_lu import NEARLY_DEPENDENT, SINE
+from femb.system.constraints import OPEN, mass_factors
 from femb.system.motion_equations import MotionEquations
 
-# Singular values below this, relative to the largest, belong to dependent rows.
-RANK = 1e-9
-# Rows of unit length with a least singular value above this are independent.
-INDEPENDENT_ROWS = 1e-6
+# Singular values of rows of unit length: up to EXACT, of rows that depend on each other but for rounding; above NEARLY,
+# of independent ones. PART : what a row of a dependence has at least, to be named.
+EXACT, NEARLY, PART = 1e-9, NEARLY_DEPENDENT**0.5, 0.01
 
 
 @dataclass(frozen=True)
 class Freedom:
     """Number of degrees of freedom and of rows, labels of dependent rows, and of rows whose multipliers are not unique.
 
-    The latter are all rows of a linear dependence; the choice of the dependent one among them is arbitrary.
+    The latter are all rows of a linear dependence; the choice of the dependent one among them is arbitrary. nearly :
+    sentences on dependences that are not exact.
     """
 
     degrees: int
     rows: int
     dependent: tuple[str, ...]
     undetermined: tuple[str, ...]
+    nearly: tuple[str, ...] = ()
 
 
 def freedom(system: MotionEquations, q: Floats) -> Freedom:
-    """Degrees of freedom at a state, by the rank of J (rows scaled to unit length), and its dependent rows.
+    """Degrees of freedom at a state, by the rows that a step from it leaves out, and its dependent rows.
 
+    Without a regular mass matrix, rows are counted by the rank of J (rows scaled to unit length).
     Source: docs/theory/constraints.md, section 6.
     """
     from scipy.linalg import qr, svd
 
     if not system.n_c:
         return Freedom(system.n_v, 0, (), ())
-    u = system.inputs_at(0.0, q, np.zeros(system.n_v))
-    J = system.jacobian(u, q).tocsr()[system.layout.row_c]
+    layout, u = system.layout, system.inputs_at(0.0, q, np.zeros(system.n_v))
+    J = system.jacobian(u, q).tocsr()[layout.row_c]
     sizes = np.sqrt(np.asarray(J.multiply(J).sum(axis=1))).ravel()
     active = np.flatnonzero(sizes)
-    blocks = _row_blocks(system.layout, J, sizes, active)
-    loops = _in_loops(system.layout, blocks, active)
+    J = J.multiply(1.0 / np.where(sizes, sizes, 1.0)[:, None]).tocsr()
+    try:
+        left_out = mass_factors(system, u, q).pivot_ratios()[layout.row_c] == 0.0
+    except TrialError:
+        left_out = None
     dependent: list[int] = []
     undetermined: list[int] = []
-    for rows in loops:
+    nearly: list[str] = []
+    for rows in _in_loops(layout, J, active):
         # Groups of rows have no frame in common, and are independent of each other.
-        columns = np.unique(np.concatenate([J[[k]].indices for k in rows]))
-        block = J[rows][:, columns].toarray() / sizes[rows, None]
+        block = J[rows]
+        block = block[:, np.unique(block.indices)].toarray()
         _, R, order = qr(block.T, mode="economic", pivoting=True)
         diagonal = np.abs(np.diag(R))
-        rank = int(np.sum(diagonal > RANK * diagonal[0]))
-        if rank < len(rows):
-            dependent += [rows[k] for k in order[rank:]]
-            null = svd(block)[0][:, rank:]
-            undetermined += [rows[k] for k in np.flatnonzero(np.linalg.norm(null, axis=1) > 1e-8)]
-    labels = system.layout.row_labels
-    names = (tuple(labels[k] for k in sorted(rows)) for rows in (dependent, undetermined))
-    return Freedom(system.n_v - len(active) + len(dependent), len(active), *names)
+        rank = int(np.sum(diagonal > SINE * diagonal[0] if left_out is None else ~left_out[rows]))
+        if rank == len(rows) and diagonal[-1] > NEARLY:
+            continue
+        dependent += [rows[k] for k in order[rank:]]
+        ways, least, _ = svd(block)
+        undetermined += [rows[k] for k in np.flatnonzero(np.linalg.norm(ways[:, rank:], axis=1) > 1e-8)]
+        for k, what in (
+            (rank - 1, "they hold, and lock a loop whose axes should be aligned"),
+            (rank, f"they count as dependent, and the loop moves as if aligned until a joint opens by {OPEN:g}"),
+        ):
+            if 0 <= k < len(least) and EXACT < least[k] < NEARLY:
+                items = {layout.row_labels[rows[i]].partition(": ")[0] for i in np.flatnonzero(abs(ways[:, k]) > PART)}
+                nearly.append(
+                    f"equations of {listed(sorted(items))} depend on each other to {least[k]:.2g}: {what}; align the "
+                    "axes, or use a spherical or universal joint where they should be free"
+                )
+    first, second = (tuple(layout.row_labels[k] for k in sorted(rows)) for rows in (dependent, undetermined))
+    return Freedom(system.n_v - len(active) + len(dependent), len(active), first, second, tuple(nearly))
 
 
-def _row_blocks(layout: Layout, J: Sparse, sizes: Floats, active: Ints) -> dict[tuple[int, int], Floats]:
-    """Blocks by row and moving frame: J, scaled to unit length, on the velocities of the frame, padded to (6,)."""
-    result = {}
-    for row in active.tolist():
-        start, stop = J.indptr[row], J.indptr[row + 1]
-        columns, values = J.indices[start:stop], J.data[start:stop] / sizes[row]
-        for frame in set(layout.rows[row]):
-            first, freedom = int(layout.frame_v[frame]), layout.frames[frame].freedom
-            if freedom:
-                block = np.zeros(6)
-                inside = (columns >= first) & (columns < first + freedom)
-                block[columns[inside] - first] = values[inside]
-                result[row, frame] = block
-    return result
-
-
-def _in_loops(layout: Layout, blocks: dict[tuple[int, int], Floats], active: Ints) -> list[list[int]]:
-    """Rows that may depend on others, in groups without a common frame.
+def _in_loops(layout: Layout, J: Sparse, active: Ints) -> list[list[int]]:
+    """Rows of unit length that may depend on others, in groups without a common frame.
 
     Rows on a frame that are independent in its velocities alone take part in no dependence, since no combination of
     them cancels there. They are removed, frame by frame; this removes trees from their leaves. The remaining rows are
     in loops, or connect the same two frames.
     """
     on: dict[int, set[int]] = {}
-    for row, frame in blocks:
-        on.setdefault(frame, set()).add(row)
+    for row in active.tolist():
+        for frame in set(layout.rows[row]):
+            if layout.frames[frame].freedom:
+                on.setdefault(frame, set()).add(row)
     remaining = set(active.tolist())
     queue = deque(sorted(on))
     while queue:
         frame = queue.popleft()
-        rows = sorted(on[frame])
-        if not 0 < len(rows) <= layout.frames[frame].freedom:
+        rows, first, freedom = sorted(on[frame]), int(layout.frame_v[frame]), layout.frames[frame].freedom
+        if not 0 < len(rows) <= freedom:
             continue
-        block = np.array([blocks[row, frame] for row in rows])
-        if np.linalg.svd(block, compute_uv=False)[-1] < INDEPENDENT_ROWS:
+        block = J[rows][:, first : first + freedom].toarray()
+        if np.linalg.svd(block, compute_uv=False)[-1] < NEARLY:
             continue
         remaining -= set(rows)
         for other in {other for row in rows for other in layout.rows[row] if other in on}:
@@ -134,7 +140,7 @@ def check_pairs(system: MotionEquations, q: Floats) -> None:
         J = system.jacobian(u, q).tocsr() if J is None else J
         block = J[layout.row_c[rows]].toarray()
         block = block[np.any(block, axis=1)]
-        if np.linalg.matrix_rank(block, tol=RANK * np.linalg.norm(block)) < len(block):
+        if np.linalg.matrix_rank(block, tol=EXACT * np.linalg.norm(block)) < len(block):
             names = [repr(layout.frames[frame].label) for frame in frames]
             problems.append(
                 Problem(

@@ -23,9 +23,9 @@ from femb.numerics import rotations
 from femb.numerics.components import norm
 from femb.numerics.newton import Iteration, largest, newton
 from femb.numerics.rotations import rotation_matrix
-from femb.system.block_lu import SingularError
+from femb.system.block_lu import DEPENDENT, SingularError
 from femb.system.constraints import mass_factors
-from femb.system.degrees_of_freedom import RANK
+from femb.system.degrees_of_freedom import freedom
 from femb.system.motion_equations import MotionEquations
 
 # Gaps up to this (m or rad) are the rounding of typed numbers, and always closed.
@@ -260,6 +260,7 @@ def consistent_start(
                 for k, off in enumerate(gap[system.n_c :])
                 if abs(off) > AGREEMENT * scale
             ]
+            + [Problem(("start",), text) for text in freedom(system, q).nearly]
         )
     return v
 
@@ -370,7 +371,7 @@ def _nearest(system: MotionEquations, q: Floats, v: Floats, J: Sparse, right: Fl
         multipliers += solve(left)
         if np.max(np.abs(gap - metric @ multipliers)) > AGREEMENT * np.max(np.abs(gap)):
             # given velocities contradict each other: the ones that come nearest to all
-            multipliers = lstsq(metric, gap, cond=RANK, lapack_driver="gelsy")[0]
+            multipliers = lstsq(metric, gap, cond=DEPENDENT, lapack_driver="gelsy")[0]
     return np.asarray(v + motions.T @ (spread @ multipliers))
 
 
@@ -412,7 +413,7 @@ def _solution(A: Floats) -> Callable[[Floats], Floats]:
     except LinAlgError:
         regular = False
     if not regular:
-        factors, pivots, rank, _ = dpstrf(scaled, tol=RANK, lower=1)
+        factors, pivots, rank, _ = dpstrf(scaled, tol=DEPENDENT, lower=1)
         order = pivots - 1
     L, kept = factors[:rank, :rank], order[:rank]
 
