@@ -3,6 +3,7 @@
 The loop is in Python, as are controllers, events and progress.
 """
 
+import math
 import time
 from bisect import bisect_right
 from collections import deque
@@ -26,6 +27,7 @@ from femb.run.events import Event, Zero, beyond, find_events, switch, update_eve
 from femb.run.events import RunSummary as RunSummary
 from femb.run.singularity import SingularityCrossing
 from femb.steppers.contract import (
+    SMALLEST_STEP,
     AcceptedStep,
     F,
     HeldSteps,
@@ -225,10 +227,13 @@ class Integration(Generic[F]):
             yield from self._steps(limit, instant)
             if self.over:
                 return
-            if stepper.t >= limit:
+            if self.landings.at(limit, stepper.t):
                 stepper.t = instant
                 if instant < self.end:
                     self._update([*self.after_steps, *self._due()], jumps)
+        if self.done < len(self.times):
+            # of the end, which is the instant of the last change
+            yield self._last_state()
         self.repetition.finish()
         self._keep()
 
@@ -255,8 +260,8 @@ class Integration(Generic[F]):
 
     def _steps(self, limit: float, instant: float) -> Iterator[Part]:
         """Steps up to the time ``limit`` (s), which counts as ``instant``, or until a discrete state changes."""
-        stepper, changed = self.stepper, False
-        while stepper.t < limit and not changed:
+        stepper, changed, at = self.stepper, False, self.landings.at
+        while not (changed or at(limit, stepper.t)):
             if self.checkpoints is not None and self.checkpoints.due:
                 self._keep()
             try:
@@ -269,7 +274,9 @@ class Integration(Generic[F]):
                 yield from self._passed(taken)
                 continue
             stops = self._zeros(taken)
-            last = stops[0].t if stops else instant if taken.end == limit else taken.end
+            last = stops[0].t if stops else taken.end
+            if self.summary.stopped_by is None and at(limit, last):
+                last = instant
             yield from self._output(taken, last)
             self._report(last)
             if self.summary.stopped_by is not None:
@@ -279,7 +286,7 @@ class Integration(Generic[F]):
             stepper.form = self.form = self.form.at(stepper.q)
             if stops:
                 changed = self._switch(taken, stops)
-            if self.after_steps and stepper.t < limit:
+            if self.after_steps and not at(limit, stepper.t):
                 changed = self._update(self.after_steps, False) or changed
             if self.until is not None and self.until(stepper, taken):
                 self.over = True
@@ -434,13 +441,13 @@ class Integration(Generic[F]):
 class Landings:
     """The instants at which steps end: where inputs are not smooth, samples of clocks, and instants of updates.
 
-    same : s, instants that differ by less are one: steps go to the first, and go on from the last.
+    same : s, instants that differ by less are one, if only by rounding: steps go to the first, and go on from the last.
     """
 
     def __init__(self, form: Formulation, start: float, end: float) -> None:
         self._breakpoints = [t for t in form.breakpoints if start < t < end]
         self._updates = [each for each in form.layout.updates if each.has_instants]
-        self._end, self.same = end, SAME_INSTANT * (end - start)
+        self._end, self.same = end, max(SAME_INSTANT * (end - start), SMALLEST_STEP * math.ulp(end))
 
     @property
     def waits(self) -> bool:
@@ -467,6 +474,10 @@ class Landings:
             if instant < asked <= near:
                 instant = asked
         return limit, min(instant, self._end), jumps
+
+    def at(self, limit: float, t: float) -> bool:
+        """Whether the time t (s) is this limit: what is left of them is no step."""
+        return limit - t <= self.same
 
     def due(self, t: float, discrete: DiscreteState) -> list[Update]:
         """The updates that wait for the time t (s)."""

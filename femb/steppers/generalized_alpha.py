@@ -266,9 +266,9 @@ class GeneralizedAlpha(OneStateStepper):
         same = self._slope is None or abs(self._A_h - h) <= SAME_TIME * h
         self._lengths[:] = h, h if same else self._A_h, self._slope_h
         self._states[4][0] = self.multipliers
+        self._prepare(h)
         doubted = NEGLIGIBLE * self.tolerance if self.form.system.switches and not self._fresh else 0.0
         newton = Convergence(self.tolerance, math.inf, doubted, restoring=1.0)
-        self._prepare(h)
         repeats = 0 if self._low_pass else FILTERS - 1
         norm = self._tried((left_limit(end, self.t),), newton, MAX_ITERATIONS, repeats=repeats)
         if norm is not None:

@@ -147,6 +147,8 @@ def last_state(quaternion_q, Q, V, q, v):
 NEGLIGIBLE = 1e-3
 # With matrices of a contact that has ended all of Newton's corrections are small, and their ratio is above this.
 TOO_STIFF = 0.5
+# Corrections below this fraction of the tolerance of a step are rounding, as where its first guess solves it.
+EPS = 2.0**-52
 # Ratio of successive corrections above which they do not decrease, if they are small.
 STAGNATING = 0.5
 # The numbers of a step. Of its iteration the number of corrections, their rate, ratio, and the last two sizes; and its
@@ -172,7 +174,7 @@ def judged(limits, memory, size):
         return FAILED
     done, last, before = memory[DONE], memory[LAST], memory[BEFORE]
     memory[LAST], memory[BEFORE] = size, last
-    doubted, negligible = 0.0 < size <= doubted_below, size <= NEGLIGIBLE * tolerance
+    doubted, negligible = EPS < size <= doubted_below, size <= NEGLIGIBLE * tolerance
     if done == 1.0:
         return CONVERGED if negligible and not doubted else GOES_ON
     ratio = memory[RATIO] = size / last if last > 0.0 else 1.0

@@ -46,3 +46,10 @@ def test_small_corrections_with_matrices_of_another_contact_must_fall_by_half():
     for ratio, converged in ((0.3, True), (0.6, False)):
         assert judged(ratio, doubted=1.0)[1] is converged
     assert judged(0.6, doubted=0.1)[1] is False
+
+
+def test_corrections_of_rounding_tell_nothing_of_matrices():
+    """An iteration whose start is its solution ends at once, also with matrices that may be of another contact."""
+    memory = np.zeros(5)
+    limits = np.array(Convergence(TOLERANCE, float("inf"), doubted=1e-6))
+    assert step_kernels.judged(limits, memory, 1e-40) == step_kernels.CONVERGED
