@@ -91,8 +91,8 @@ class SloshingTank(AtPoint):
     damping_ratio: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
     """of each mode"""
     model: Annotated[str, OneOf((PENDULUM, SPRING))] = PENDULUM
-    """as a "pendulum", masses on massless rods, brought back by the model's acceleration; or "spring", across the axis,
-    with the stiffness for gravity"""
+    """as a "pendulum", masses on massless rods, brought back by the model's acceleration, not with formulation =
+    "reduced"; or "spring", across the axis, with the stiffness for gravity"""
 
     def check(self, check: Checks) -> None:
         if "gravity" not in check.bad and not self.gravity > 0.0:

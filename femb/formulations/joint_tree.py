@@ -321,7 +321,9 @@ class JointTree:
         try:
             return free_directions(item)
         except ValueError as error:
-            raise self._refused(f"joints.{name} ({item.kind}) {error}") from error
+            owner = next((each for each in self.system.model.items() if item in each.parts()), None)
+            of = "" if owner is None else f" of {owner.table}.{owner.name} ({getattr(owner, 'model', owner.kind)})"
+            raise self._refused(f"joints.{name} ({item.kind}){of} {error}") from error
 
     def _locked(self, joint: Any) -> Floats:
         """Z of ends without relative rotation: their x axes may point in opposite directions."""

@@ -207,3 +207,11 @@ def test_the_axes_of_the_host_are_a_choice(model, axis, damping_ratio):
         swing = np.abs(results.tanks["fuel"].displacement).max()
     assert swing > 0.03
     np.testing.assert_allclose(places[0], places[1], rtol=0.0, atol=1e-7)
+
+
+def test_the_reduced_form_refuses_pendulums_by_the_name_of_the_tank():
+    """Rods have no coordinates; the masses on springs have."""
+    words = {"duration": 0.01, "formulation": "reduced", "method": "rk"}
+    with pytest.raises(femb.ModelError, match=r"joints\.fuel_1 \(tank_rod\) of tanks\.fuel \(pendulum\) has no coord"):
+        femb.simulate(fixed(model="pendulum"), **words)
+    assert femb.simulate(fixed(model="spring"), **words).time[-1] == 0.01
