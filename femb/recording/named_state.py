@@ -143,7 +143,7 @@ def _closed(system: System, q: Floats) -> Floats:
     v = np.zeros(system.n_v)
     gaps = system.position_residual(system.inputs_at(0.0, q, v), q, v)
     if np.max(np.abs(gaps)) > TYPED:
-        of_driver = "begins {0:.3g} (m or rad) away from the last state of the results: let it begin there"
+        of_driver = "begins {0:.3g} {1} away from the last state of the results: let it begin there"
         raise ModelError(*gap_problems(system, gaps, "is open by {0:.3g} in the last state of the results", of_driver))
     return assembled(system, q, False)
 

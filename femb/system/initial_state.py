@@ -55,7 +55,7 @@ def assembled(system: MotionEquations, q: Floats, rough: bool) -> Floats:
                 system,
                 gaps,
                 "is open by {0:.3g} at the start: correct the positions, or assemble with start = 'assembled'",
-                "begins {0:.3g} (m or rad) away from the start: correct the start of the joint or "
+                "begins {0:.3g} {1} away from the start: correct the start of the joint or "
                 "the positions, or assemble with start = 'assembled'",
             )
         )
@@ -101,7 +101,7 @@ def assembled(system: MotionEquations, q: Floats, rough: bool) -> Floats:
 def gap_problems(system: MotionEquations, gaps: Floats, words: str, of_driver: str | None = None) -> list[Problem]:
     """A problem for each open joint, with its largest gap.
 
-    gaps (n_c,). words, of_driver : formats of the messages for joints and, if they differ, for drivers.
+    gaps (n_c,). words, of_driver : formats of the messages for joints and, if they differ, for drivers, with a unit.
     """
     worst = float(np.max(np.abs(gaps)))
     # gaps below TYPED, from rounding far from the origin, are listed where there are no larger ones
@@ -115,8 +115,10 @@ def gap_problems(system: MotionEquations, gaps: Floats, words: str, of_driver: s
     problems = []
     for item, (gap, what) in largest_gaps.items():
         table, name = item.split(".", 1)
-        text = of_driver if table == "drivers" and of_driver is not None else words
-        problems.append(Problem((table, name), f"({what}) {text.format(gap)}"))
+        driver = system.layout.drivers[name] if table == "drivers" else None
+        text = words if driver is None else (of_driver or words)
+        unit = "" if driver is None else driver.inputs[0].unit
+        problems.append(Problem((table, name), f"({what}) {text.format(gap, unit)}"))
     if not np.all(np.isfinite(gaps)):
         return [Problem(("joints",), "the gaps at the start are not finite: look for lengths that are far too large")]
     return problems
