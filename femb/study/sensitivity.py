@@ -10,7 +10,6 @@ Of a number that is linear in the parameter D_h is enough, which the number at p
 Source: docs/theory/sensitivities.md.
 """
 
-import inspect
 import shlex
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,7 +51,7 @@ from femb.study.jointly import Jointly, groups, merged
 from femb.study.linear_outputs import OUTPUTS
 from femb.study.outputs import BY_STEPS, ByChanges, StudyOutput
 from femb.study.runner import RunAnalyses, Runner
-from femb.study.study import Build, Study, read_study
+from femb.study.study import Build, Study, arguments, read_study
 from femb.study.variables import Variable
 
 # Steps, relative to the value, in the order in which they are tried: what models are read for has no large terms that
@@ -333,8 +332,7 @@ def _of_variable(variable: Variable) -> Parameter:
 def given_entries(study: Study) -> dict[str, Any]:
     """The tables of the case of a study; of a function the defaults of its arguments."""
     if study.build is not None:
-        given = inspect.signature(study.build).parameters.values()
-        return {each.name: each.default for each in given if each.default is not each.empty}
+        return arguments(study.build)
     path = Path(study.case).resolve()
     return document_of(path, text_of(path), study.overrides) if path.suffix != ".py" else {}
 

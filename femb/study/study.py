@@ -1,9 +1,10 @@
 """Study: the description of many runs of one case and of what they vary, from a file or from Python."""
 
+import inspect
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -13,7 +14,7 @@ from femb.base.html import Brief
 from femb.base.meanings import Description
 from femb.base.options import AUTO, Run
 from femb.base.types import OneOf, SeveralForms, Unit
-from femb.base.values import shown
+from femb.base.values import number_problem, shown
 from femb.case import ALLOW_CODE
 from femb.case.build import kind_in, kinds, read_table
 from femb.case.compose import composed, override
@@ -215,6 +216,14 @@ class Study(Brief):
                 continue
             try:
                 nominal = None if document is None else common_number(document, parameter.keys)
+                # a number in per cent, or a derivative, is about a value
+                needs_value = parameter.value is None and isinstance(parameter.range, str | None)
+                if self.build is not None and needs_value:
+                    default = arguments(self.build).get(parameter.keys[0])
+                    if default is None or number_problem(default):
+                        text = "is missing; the argument has no default that is a number"
+                        raise ModelError.at(("parameters", name, "value"), text)
+                    parameter = replace(parameter, value=float(default))
                 variables[name] = parameter.as_variable(nominal)
             except ModelError as error:
                 for problem in error.problems:
@@ -322,6 +331,9 @@ class Study(Brief):
 
         Sensitivities, tolerances and uncertain models need no runs.
         """
+        if bare := [name for name, each in self.parameters.items() if each.range is None and each.value is None]:
+            text = "is missing; a study needs values to choose from"
+            raise ModelError(*(Problem(("parameters", name, "range"), text) for name in bare))
         ranged = [name for name, variable in self.variables.items() if variable.levels() is None]
         if self.design in LISTED and ranged:
             text = (
@@ -346,6 +358,12 @@ class Study(Brief):
                 check.fail_at(("variables", name, "key"), "is missing")
             if self.build is not None and variable.relative:
                 check.fail_at(("variables", name, "relative"), "has no meaning for a case that is a function")
+
+
+def arguments(build: Build) -> dict[str, Any]:
+    """The defaults of the arguments of a case that is a function."""
+    given = inspect.signature(build).parameters.values()
+    return {each.name: each.default for each in given if each.default is not each.empty}
 
 
 # Study files: a `Study` in TOML, with every problem and its line.

@@ -179,6 +179,25 @@ def test_numbers_of_a_function_are_its_arguments():
 
 
 @pytest.mark.filterwarnings("ignore:modes. the state is not in equilibrium")
+@pytest.mark.parametrize("table", [{}, {"range": "2 %"}])
+def test_the_default_of_an_argument_is_the_value_of_its_parameter(table):
+    study = Study(lambda stiffness=50.0: build(stiffness, 2.0), parameters={"stiffness": table}, outputs=STIFFEST)
+    f = np.sqrt(25.0) / (2.0 * np.pi)
+    assert femb.sensitivities(study).derivatives[0] == pytest.approx([0.5 * f / 50.0], rel=1e-8)
+    if not table:
+        refuses("^parameters.stiffness.range: is missing; a study needs values to choose from", femb.sweep, study)
+    words = {"parameters": {"stiffness": table}, "outputs": STIFFEST}
+    refuses(
+        "parameters.stiffness.value: is missing; the argument has no default", Study, lambda stiffness: None, **words
+    )
+
+
+def test_a_range_of_an_argument_needs_no_default():
+    study = Study(build, parameters={"stiffness": {"range": [40.0, 60.0]}}, outputs=STIFFEST, design="random", runs=2)
+    assert study.variables["stiffness"].low == 40.0
+
+
+@pytest.mark.filterwarnings("ignore:modes. the state is not in equilibrium")
 @pytest.mark.parametrize("design", ["", 'design = "list"'])
 def test_a_study_of_parameters_and_outputs_needs_no_design(tmp_path, design):
     tables = '[parameters.k]\nentry = "springs.spring.stiffness"\nrange = "2 %"\n' + OUTPUT
