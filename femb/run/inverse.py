@@ -27,7 +27,7 @@ from femb.run.calling import RunOptions, read_call
 from femb.run.time_loop import Integration, RunSummary
 from femb.steppers.contract import AcceptedStep, Statistics
 from femb.system.block_lu import SINE
-from femb.system.constraints import POSITION
+from femb.system.constraints import OPEN, POSITION
 from femb.system.initial_state import coordinate_rows
 from femb.system.system import System
 from femb.vibration.completion import check_figures_of, system_of
@@ -213,7 +213,7 @@ def _positions(now: "_Instant", t: float) -> Floats:
         lambda q: system.position_residual(system.inputs_at(t, q, now.v), q, now.v),
         correction,
         system.retract,
-        lambda it: it.within(POSITION, rounding=1e3 * POSITION),
+        lambda it: it.within(POSITION, rounding=OPEN),
         iterations=ITERATIONS,
         residual_size=largest,
     )

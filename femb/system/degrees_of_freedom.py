@@ -72,7 +72,7 @@ def freedom(system: MotionEquations, q: Floats) -> Freedom:
         ways, least, _ = svd(block)
         undetermined += [rows[k] for k in np.flatnonzero(np.linalg.norm(ways[:, rank:], axis=1) > 1e-8)]
         for k, what in (
-            (rank - 1, "they hold, and lock a loop whose axes should be aligned"),
+            (rank - 1, "they hold, and lock the loop if its axes should be aligned"),
             (rank, f"they count as dependent, and the loop moves as if aligned until a joint opens by {OPEN:g}"),
         ):
             if 0 <= k < len(least) and EXACT < least[k] < NEARLY:

@@ -70,8 +70,20 @@ def test_given_rates_and_small_motions_agree():
         with pytest.raises(femb.ModelError, match="the start velocities that are given would open it"):
             System(linkage(tilt, rates=1.0))
         assert femb.linearize(linkage(tilt)).A.shape == (0, 0)
-    with pytest.raises(femb.ModelError, match="lock a loop whose axes should be aligned"):
+    with pytest.raises(femb.ModelError, match="lock the loop if its axes should be aligned"):
         System(linkage(1e-4, rates=1.0))
+
+
+@pytest.mark.parametrize("tilt", [*MOVES, *LOCKED])
+def test_a_driven_loop_is_followed_where_it_moves(tilt):
+    model = linkage(tilt)
+    model.add(femb.JointDriver("drive", "j0", motion=lambda t: (0.1 * t * t, 0.2 * t, 0.2)))
+    if tilt in MOVES:
+        results = femb.inverse(model, duration=DURATION, output_interval=0.1)
+        assert results.joints["j0"].coordinates[-1, 0] == pytest.approx(0.1 * DURATION**2, rel=1e-9)
+        return
+    with pytest.raises(femb.SolveError, match="the accelerations that drivers prescribe contradict"):
+        femb.inverse(model, duration=DURATION, output_interval=0.1)
 
 
 def test_modes_of_nearly_dependent_rows():
