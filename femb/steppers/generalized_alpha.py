@@ -119,13 +119,14 @@ def finish_correction(coordinates, turning, scales, method, lengths, start, corr
 
 
 @kernel_with_entry
-def find_errors(coordinates, scales, extra, lengths, start, slopes, end, way, errors):
+def find_errors(coordinates, scales, extra, lengths, start, slopes, end, way, turned, errors):
     """errors : error_q (1, n_q), error_v (1, n), which are q and v (1, ...) less the integrals of a parabola through
     accelerations at three ends of steps; of a line through two in the first step of a smooth interval.
 
     Then unfiltered (n_v,) and raw (1,), the errors of v and the norm before they are filtered. extra : more and short,
     errors of velocities are weighted with 1 + more h / (h + short). slopes : of the accelerations (n_v,), the last one,
     and that of the step, which is set. way (1, n_v) : work.
+    turned (1,) : half the largest angle by which a frame turns, rad.
     """
     (more, short), (q0, v0, a0, _), (a, q, v, _), (last_slope, slope) = extra, start, end, slopes
     error_q, error_v, unfiltered, raw = errors
@@ -138,6 +139,9 @@ def find_errors(coordinates, scales, extra, lengths, start, slopes, end, way, er
         unfiltered[k] = weight * (v[0, k] - (v0[k] + h * (a0[k] + 0.5 * h * s - h * h / 6.0 * c)))
         slope[k], error_v[0, k] = s, unfiltered[k]
     retract(coordinates, q0[0], way[0], error_q[0])
+    turned[0] = 0.0
+    for j in coordinates[3]:
+        turned[0] = max(turned[0], 0.5 * math.sqrt(way[0, j] ** 2 + way[0, j + 1] ** 2 + way[0, j + 2] ** 2))
     for k in range(error_q.shape[1]):
         error_q[0, k] = q[0, k] - error_q[0, k]
     raw[0] = size_of_error(scales, q0[0], v0, error_q[0], unfiltered)
@@ -153,6 +157,9 @@ FILTERS = 2
 # Local errors of velocities count up to so many times, since the steps that follow integrate them; once in steps that
 # are short for this part of the shortest time of interest, whose vibrations bring them back.
 WEIGHT_OF_VELOCITIES, OF_TIME = 5.0, 0.01
+# Rotations about an axis are exact in a step of any length. Interpolation has the error (angle / 2)^6 over this, and
+# joints count their turns where each body makes less than a quarter of one in a step.
+INTERPOLATED = 46080.0
 # Times that differ by less than this part of a step are equal but for rounding.
 SAME_TIME = 1e-6
 
@@ -177,6 +184,7 @@ class GeneralizedAlpha(OneStateStepper):
         weights = weights_of(run.spectral_radius)
         self.alpha_m, self.alpha_f, self.gamma, self.beta, self.gamma_a, self.beta_a = weights
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, SOLVED)
+        self._most_turned = min(math.pi / 4.0, (INTERPOLATED * run.rtol) ** (1.0 / 6.0))
         # s, the length of all steps, without error control; None where the error estimate chooses it
         self.fixed = run.step
         if run.step is not None:
@@ -244,7 +252,7 @@ class GeneralizedAlpha(OneStateStepper):
         q, v, *rates = np.split(self._at_start, n_q + n_v * np.arange(4))
         self._start, self._rates = (q[None], v[None]), rates
         self._A_end, self._slope_to_end, self._no_slope = np.empty((1, n_v)), np.empty(n_v), np.zeros(n_v)
-        self._lengths = np.empty(3)
+        self._lengths, self._turned = np.empty(3), np.zeros(1)
         self._work = np.empty((1, n_v)), np.empty((1, n_q))
 
     def _first_step(self) -> float:
@@ -301,7 +309,7 @@ class GeneralizedAlpha(OneStateStepper):
         of_weight = WEIGHT_OF_VELOCITIES - 1.0, OF_TIME * self.run.atol.rate_time
         errors = Bound(
             find_errors, coordinates, scales, of_weight, lengths, at_start, (slope, self._slope_to_end), end,
-            self._work[0], (self._error_q, self._error_v, self._unfiltered, self._raw),
+            self._work[0], self._turned, (self._error_q, self._error_v, self._unfiltered, self._raw),
         )  # fmt: skip
         return [start], finish, [errors] if self.fixed is None else [], []
 
@@ -313,7 +321,8 @@ class GeneralizedAlpha(OneStateStepper):
             return 0.0
         self._hidden = not self._raw[0] <= 1.0
         self.error_v = self._error_v[0, : self.form.n_v]
-        return self._kept_norm(self._low_pass) if self._low_pass else trial
+        norm = self._kept_norm(self._low_pass) if self._low_pass else trial
+        return max(norm, float(self._turned[0] / self._most_turned) ** 6)
 
     def _factor(self, error: float) -> float:
         return MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, max(MIN_FACTOR, SAFETY * error ** (-1.0 / 3.0)))
