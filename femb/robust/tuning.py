@@ -33,8 +33,8 @@ from femb.robust.peaks import LoopPeaks, fixed_poles, resolved, slowest, within_
 from femb.robust.ranges import check_apart
 from femb.robust.uncertain import Uncertain, uncertain
 from femb.study.box import ALL_CORNERS, largest, points_of
-from femb.study.sensitivity import CaseFamily, given_entries, read_either
-from femb.study.study import Build, Study
+from femb.study.sensitivity import CaseFamily, read_either
+from femb.study.study import Build, Study, given_entries
 from femb.study.variables import unit_points
 from femb.vibration.completion import system_of
 

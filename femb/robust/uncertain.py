@@ -56,8 +56,8 @@ from femb.robust.ranges import UncertainRange, check_of_plant, in_words, range_o
 from femb.robust.realisation import DEGREE, ParametricForm, additive, linear, realised
 from femb.robust.reduction import shapes_of
 from femb.robust.unmodelled import ErrorBlock, blocks_of, with_blocks
-from femb.study.sensitivity import CaseFamily, given_entries, parameters_of, read_either
-from femb.study.study import Build, Study
+from femb.study.sensitivity import CaseFamily, parameters_of, read_either
+from femb.study.study import Build, Study, given_entries
 from femb.vibration.completion import system_of
 
 # The largest relative difference from models of the same values that a form may have.

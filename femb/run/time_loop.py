@@ -3,7 +3,6 @@
 The loop is in Python, as are controllers, events and progress.
 """
 
-import math
 import time
 from bisect import bisect_right
 from collections import deque
@@ -48,8 +47,6 @@ from femb.steppers.diagnosis import (
     stiff_control,
 )
 
-# The wall and CPU time that a run takes.
-
 
 class RunClock:
     """Adds the time that has passed to the statistics of a run.
@@ -68,8 +65,6 @@ class RunClock:
         statistics.cpu_time += cpu - self._cpu
         self._wall, self._cpu = wall, cpu
 
-
-# Pace: whether a run makes progress, and the cause if it does not.
 
 # Steps over which the pace is measured; steps that a run may still need at that pace before it is given up.
 WINDOW, HOPELESS = 1000, 1e9
@@ -227,12 +222,11 @@ class Integration(Generic[F]):
             yield from self._steps(limit, instant)
             if self.over:
                 return
-            if self.landings.at(limit, stepper.t):
+            if limit - stepper.t <= self.landings.same:
                 stepper.t = instant
                 if instant < self.end:
                     self._update([*self.after_steps, *self._due()], jumps)
-        if self.done < len(self.times):
-            # of the end, which is the instant of the last change
+        if self.done < len(self.times):  # the last change is at the end
             yield self._last_state()
         self.repetition.finish()
         self._keep()
@@ -260,8 +254,8 @@ class Integration(Generic[F]):
 
     def _steps(self, limit: float, instant: float) -> Iterator[Part]:
         """Steps up to the time ``limit`` (s), which counts as ``instant``, or until a discrete state changes."""
-        stepper, changed, at = self.stepper, False, self.landings.at
-        while not (changed or at(limit, stepper.t)):
+        stepper, changed, same = self.stepper, False, self.landings.same
+        while limit - stepper.t > same and not changed:
             if self.checkpoints is not None and self.checkpoints.due:
                 self._keep()
             try:
@@ -275,7 +269,7 @@ class Integration(Generic[F]):
                 continue
             stops = self._zeros(taken)
             last = stops[0].t if stops else taken.end
-            if self.summary.stopped_by is None and at(limit, last):
+            if self.summary.stopped_by is None and limit - last <= same:
                 last = instant
             yield from self._output(taken, last)
             self._report(last)
@@ -286,7 +280,7 @@ class Integration(Generic[F]):
             stepper.form = self.form = self.form.at(stepper.q)
             if stops:
                 changed = self._switch(taken, stops)
-            if self.after_steps and not at(limit, stepper.t):
+            if self.after_steps and limit - stepper.t > same:
                 changed = self._update(self.after_steps, False) or changed
             if self.until is not None and self.until(stepper, taken):
                 self.over = True
@@ -441,18 +435,14 @@ class Integration(Generic[F]):
 class Landings:
     """The instants at which steps end: where inputs are not smooth, samples of clocks, and instants of updates.
 
-    same : s, instants that differ by less are one, if only by rounding: steps go to the first, and go on from the last.
+    same : s, instants that differ by less, as by rounding, are one: steps go to the first, and go on from the last.
     """
 
     def __init__(self, form: Formulation, start: float, end: float) -> None:
         self._breakpoints = [t for t in form.breakpoints if start < t < end]
         self._updates = [each for each in form.layout.updates if each.has_instants]
-        self._end, self.same = end, max(SAME_INSTANT * (end - start), SMALLEST_STEP * math.ulp(end))
-
-    @property
-    def waits(self) -> bool:
-        """Whether updates wait for instants."""
-        return bool(self._updates)
+        self._end, self.same = end, max(SAME_INSTANT * (end - start), SMALLEST_STEP * float(np.spacing(end)))
+        self.waits = bool(self._updates)
 
     def after(self, t: float, discrete: DiscreteState) -> tuple[float, float, bool]:
         """The next instant after t (s) to step to, the time to continue from, and whether an input may jump there."""
@@ -474,10 +464,6 @@ class Landings:
             if instant < asked <= near:
                 instant = asked
         return limit, min(instant, self._end), jumps
-
-    def at(self, limit: float, t: float) -> bool:
-        """Whether the time t (s) is this limit: what is left of them is no step."""
-        return limit - t <= self.same
 
     def due(self, t: float, discrete: DiscreteState) -> list[Update]:
         """The updates that wait for the time t (s)."""

@@ -29,8 +29,8 @@ from femb.results.sweep import ROOM, excess
 from femb.study.box import largest, points_of
 from femb.study.outputs import StudyOutput
 from femb.study.runner import RunAnalyses, Runner, StudyRow
-from femb.study.sensitivity import Differences, given_entries
-from femb.study.study import Study
+from femb.study.sensitivity import Differences
+from femb.study.study import Study, given_entries
 from femb.study.variables import EDGE, EVOLUTION, MOVING, SLSQP, Values, at_points, generation, unit_points
 from femb.study.variables import Range as Levels
 

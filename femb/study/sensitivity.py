@@ -31,7 +31,6 @@ from femb.case.parameters import (
     Differentiable,
     Parameter,
     differentiable,
-    document_of,
     overlaps,
     read_parameters,
     refusal,
@@ -51,7 +50,7 @@ from femb.study.jointly import Jointly, groups, merged
 from femb.study.linear_outputs import OUTPUTS
 from femb.study.outputs import BY_STEPS, ByChanges, StudyOutput
 from femb.study.runner import RunAnalyses, Runner
-from femb.study.study import Build, Study, arguments, read_study
+from femb.study.study import Build, Study, given_entries, read_study
 from femb.study.variables import Variable
 
 # Steps, relative to the value, in the order in which they are tried: what models are read for has no large terms that
@@ -327,14 +326,6 @@ def _of_variable(variable: Variable) -> Parameter:
     numbers = [float(x) for x in levels if isinstance(x, int | float) and not isinstance(x, bool)]
     limits = [min(numbers), max(numbers)] if len(set(numbers)) > 1 else None
     return Parameter(name=variable.name, entries=list(variable.keys), range=limits, relative=variable.relative)
-
-
-def given_entries(study: Study) -> dict[str, Any]:
-    """The tables of the case of a study; of a function the defaults of its arguments."""
-    if study.build is not None:
-        return arguments(study.build)
-    path = Path(study.case).resolve()
-    return document_of(path, text_of(path), study.overrides) if path.suffix != ".py" else {}
 
 
 class CaseFamily:

@@ -216,14 +216,11 @@ class Study(Brief):
                 continue
             try:
                 nominal = None if document is None else common_number(document, parameter.keys)
-                # a number in per cent, or a derivative, is about a value
-                needs_value = parameter.value is None and isinstance(parameter.range, str | None)
-                if self.build is not None and needs_value:
-                    default = arguments(self.build).get(parameter.keys[0])
-                    if default is None or number_problem(default):
-                        text = "is missing; the argument has no default that is a number"
-                        raise ModelError.at(("parameters", name, "value"), text)
-                    parameter = replace(parameter, value=float(default))
+                if self.build is not None and parameter.value is None and isinstance(parameter.range, str | None):
+                    # a number in per cent, or a derivative, is about a value
+                    if number_problem(default := given_entries(self).get(parameter.keys[0])):
+                        raise ModelError.at(("parameters", name, "value"), "is missing; the argument has no default")
+                    parameter = replace(parameter, value=default)
                 variables[name] = parameter.as_variable(nominal)
             except ModelError as error:
                 for problem in error.problems:
@@ -331,9 +328,6 @@ class Study(Brief):
 
         Sensitivities, tolerances and uncertain models need no runs.
         """
-        if bare := [name for name, each in self.parameters.items() if each.range is None and each.value is None]:
-            text = "is missing; a study needs values to choose from"
-            raise ModelError(*(Problem(("parameters", name, "range"), text) for name in bare))
         ranged = [name for name, variable in self.variables.items() if variable.levels() is None]
         if self.design in LISTED and ranged:
             text = (
@@ -360,10 +354,13 @@ class Study(Brief):
                 check.fail_at(("variables", name, "relative"), "has no meaning for a case that is a function")
 
 
-def arguments(build: Build) -> dict[str, Any]:
-    """The defaults of the arguments of a case that is a function."""
-    given = inspect.signature(build).parameters.values()
-    return {each.name: each.default for each in given if each.default is not each.empty}
+def given_entries(study: Study) -> dict[str, Any]:
+    """The tables of the case of a study; of a function the defaults of its arguments."""
+    if study.build is not None:
+        given = inspect.signature(study.build).parameters.values()
+        return {each.name: each.default for each in given if each.default is not each.empty}
+    path = Path(study.case).resolve()
+    return document_of(path, text_of(path), study.overrides) if path.suffix != ".py" else {}
 
 
 # Study files: a `Study` in TOML, with every problem and its line.

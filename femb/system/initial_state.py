@@ -115,10 +115,9 @@ def gap_problems(system: MotionEquations, gaps: Floats, words: str, of_driver: s
     problems = []
     for item, (gap, what) in largest_gaps.items():
         table, name = item.split(".", 1)
-        driver = system.layout.drivers[name] if table == "drivers" else None
-        text = words if driver is None else (of_driver or words)
-        unit = "" if driver is None else driver.inputs[0].unit
-        problems.append(Problem((table, name), f"({what}) {text.format(gap, unit)}"))
+        units = [each.unit for each in system.layout.drivers[name].inputs] if table == "drivers" else []
+        text = of_driver if units and of_driver is not None else words
+        problems.append(Problem((table, name), f"({what}) {text.format(gap, *units)}"))
     if not np.all(np.isfinite(gaps)):
         return [Problem(("joints",), "the gaps at the start are not finite: look for lengths that are far too large")]
     return problems
