@@ -234,9 +234,14 @@ def frame_names(system: System) -> tuple[str, ...]:
     return tuple(names)
 
 
-def solved(J: Floats, n: int) -> tuple[Floats, Ints, Ints, Floats]:
+# Pivots below this, relative to the largest, belong to dependent rows of constraints, and those above SINE to others.
+DEPENDENT = 1e-9
+
+
+def solved(J: Floats, n: int, known: Callable[[], int | None] | None = None) -> tuple[Floats, Ints, Ints, Floats]:
     """Solve J x = 0 for dependent ones of the first n coordinates, chosen by pivoting; all further ones are given.
 
+    known : the rank of J, which is asked for where pivots are between those of dependent and of other rows.
     Gives x (.., k) by the independent and the given coordinates, the numbers of independent and of dependent
     coordinates, and the inverse of J for the latter.
     """
@@ -246,7 +251,9 @@ def solved(J: Floats, n: int) -> tuple[Floats, Ints, Ints, Floats]:
     if len(J):
         _, R, order = qr(J[:, :n], mode="economic", pivoting=True)
         diagonal = np.abs(np.diag(R))
-        rank = int(np.sum(diagonal > SINE * diagonal[0]))
+        least, rank = (int(np.sum(diagonal > part * diagonal[0])) for part in (SINE, DEPENDENT))
+        if known is not None and least < rank and (found := known()) is not None:
+            rank = min(max(found, least), rank)
         dependent, independent = np.sort(order[:rank]), np.sort(order[rank:])
     inverse = columns_without_rounding(np.asarray(np.linalg.pinv(J[:, dependent]), dtype=np.float64))
     given = np.concatenate([independent, np.arange(n, J.shape[1])])

@@ -26,6 +26,7 @@ from femb.numerics.rotations import cross_matrix
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import free_motions
 from femb.small_motions.point import OperatingPoint
+from femb.system.degrees_of_freedom import rank_of_step
 from femb.system.rigid_motion import rigid_motions
 from femb.system.system import System
 
@@ -107,7 +108,12 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
             changes[number] += found.changes[:, 0]
     _add_orientations(point, wide, changes)
     J, P, Qp, Qw = changes[:, 0, :M], changes[:, 1, :M], changes[:, 2, :M], changes[:, 2, M:]
-    S, independent, dependent, solve = solved(J, n)
+
+    def rank() -> int | None:
+        kept = rank_of_step(system, point.u, point.q)
+        return None if kept is None else n - (system.n_v - kept)
+
+    S, independent, dependent, solve = solved(J, n, rank)
     columns = np.concatenate([independent, np.arange(n, M)])
     S1, S2, S3 = np.zeros((3, *S.shape))
     S1[dependent] = -solve @ P @ S

@@ -16,7 +16,7 @@ from scipy.linalg import null_space, qr, solve_triangular
 from femb.base.errors import ModelError, Problem, SolveError
 from femb.base.options import Run
 from femb.base.progress import Reporter, reporting
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.base.values import listed
 from femb.numerics.newton import Iteration, largest, newton
 from femb.recording.frames import Frames, unbalanced
@@ -28,6 +28,7 @@ from femb.run.time_loop import Integration, RunSummary
 from femb.steppers.contract import AcceptedStep, Statistics
 from femb.system.block_lu import SINE
 from femb.system.constraints import OPEN, POSITION
+from femb.system.degrees_of_freedom import EXACT, with_lengths
 from femb.system.initial_state import coordinate_rows
 from femb.system.system import System
 from femb.vibration.completion import check_figures_of, system_of
@@ -199,7 +200,7 @@ def _positions(now: "_Instant", t: float) -> Floats:
     corrected = np.zeros(len(system.rotations))
 
     def correction(it: Iteration[Floats, Floats]) -> Floats:
-        rows = ConstraintRows(system.jacobian(system.inputs_at(t, it.x, now.v), it.x).toarray())
+        rows = ConstraintRows(system.jacobian(system.inputs_at(t, it.x, now.v), it.x).toarray(), system.rotations)
         if rows.rank < system.n_v:
             raise _AstrayError("the constraints are singular")
         x = rows.solve(-it.residual)
@@ -241,7 +242,7 @@ class _Instant:
     def __init__(self, system: System, t: float, q: Floats) -> None:
         self.t, self.q, n_v = t, q, system.n_v
         u = system.inputs_at(t, q, np.zeros(n_v))
-        rows = ConstraintRows(system.jacobian(u, q).toarray())
+        rows = ConstraintRows(system.jacobian(u, q).toarray(), system.rotations)
         if rows.rank < n_v:
             raise SolveError(
                 f"the mechanism is in a singular posture at t = {t:.6g} s: its constraints leave "
@@ -289,13 +290,17 @@ class ConstraintRows:
     Dense, since the dependence of rows has no pattern: a hundred bodies take a tenth of a second per instant.
     """
 
-    def __init__(self, J: Floats) -> None:
+    def __init__(self, J: Floats, rotations: Ints) -> None:
         self.J, self.rank = J, 0
         if not len(J):
             return
         self.Q, self.R, self.order = qr(J, mode="economic", pivoting=True)
         diagonal = np.abs(np.diag(self.R))
         self.rank = int(np.sum(diagonal > SINE * diagonal[0]))
+        if self.rank < np.sum(diagonal > EXACT * diagonal[0]):
+            alike = with_lengths(J, np.isin(np.arange(J.shape[1]), rotations))
+            diagonal = np.abs(np.diag(qr(alike, mode="r", pivoting=True)[0]))
+            self.rank = int(np.sum(diagonal > SINE * diagonal[0]))
 
     def solve(self, right: Floats) -> Floats:
         """The least-squares solution x (n_v,) of J x = right."""
@@ -334,7 +339,7 @@ def missing_drivers(system: System, q: Floats, J: Floats) -> str:
 
 def _free(J: Floats) -> Floats:
     """(n_v, k): an orthonormal basis of the motions with J v = 0."""
-    return null_space(J, rcond=SINE) if len(J) else np.eye(J.shape[1])
+    return null_space(J, rcond=EXACT) if len(J) else np.eye(J.shape[1])
 
 
 def _moving(system: System, motions: Floats) -> list[str]:
@@ -430,7 +435,7 @@ def check_prescribed(system: System) -> None:
         )
     q = system.q0
     J = system.jacobian(system.inputs_at(0.0, q, np.zeros(system.n_v)), q).toarray()
-    free = system.n_v - ConstraintRows(J).rank
+    free = system.n_v - ConstraintRows(J, system.rotations).rank
     if free:
         raise ModelError(
             Problem(

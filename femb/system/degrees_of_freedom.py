@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from femb.base.errors import ModelError, Problem
-from femb.base.types import Floats, Ints, Sparse
+from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.base.values import listed
 from femb.layout.element import TrialError
 from femb.layout.layout import Layout
@@ -62,7 +62,8 @@ def freedom(system: MotionEquations, q: Floats) -> Freedom:
     for rows in _in_loops(layout, J, active):
         # Groups of rows have no frame in common, and are independent of each other.
         block = J[rows]
-        block = block[:, np.unique(block.indices)].toarray()
+        columns = np.unique(block.indices)
+        block = with_lengths(block[:, columns].toarray(), np.isin(columns, system.rotations))
         _, R, order = qr(block.T, mode="economic", pivoting=True)
         diagonal = np.abs(np.diag(R))
         rank = int(np.sum(diagonal > SINE * diagonal[0] if left_out is None else ~left_out[rows]))
@@ -83,6 +84,26 @@ def freedom(system: MotionEquations, q: Floats) -> Freedom:
                 )
     first, second = (tuple(layout.row_labels[k] for k in sorted(rows)) for rows in (dependent, undetermined))
     return Freedom(system.n_v - len(active) + len(dependent), len(active), first, second, tuple(nearly))
+
+
+def with_lengths(J: Floats, rotations: Bools) -> Floats:
+    """Rows of J (r, n) of unit length. Below a metre rotations, the marked columns, count by the longest arm: what
+    depends on each other in metres does so in micrometres."""
+    arms = np.abs(J[np.any(J[:, ~rotations], axis=1)][:, rotations])
+    length = min(float(np.max(arms, initial=0.0)), 1.0) or 1.0
+    scaled = np.where(rotations, J / length, J)
+    sizes = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return np.asarray(scaled / np.where(sizes, sizes, 1.0))
+
+
+def rank_of_step(system: MotionEquations, u: Floats, q: Floats) -> int | None:
+    """The rows of constraints that a step from a state keeps; None without a regular mass matrix."""
+    J = system.jacobian(u, q).tocsr()[system.layout.row_c]
+    try:
+        kept = mass_factors(system, u, q).pivot_ratios()[system.layout.row_c] > 0.0
+    except TrialError:
+        return None
+    return int(np.sum(kept & (np.asarray(abs(J).sum(axis=1)).ravel() > 0.0)))
 
 
 def _in_loops(layout: Layout, J: Sparse, active: Ints) -> list[list[int]]:

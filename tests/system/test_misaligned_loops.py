@@ -105,3 +105,27 @@ def test_check_and_run_say_it():
         assert f": {words}" in summary(linkage(tilt))
     assert "they count as dependent" in fall(1e-6, "radau")[0].attributes[""]["message"]
     assert "depend on each other" not in fall(0.0, "radau")[0].attributes[""]["message"]
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-3, 1e-6])
+def test_a_loop_of_micrometres_is_that_of_metres(size):
+    """Inertias by the fifth power of the size, the spring by its cube: the frequency is by one over the size."""
+    model = femb.Model("linkage", gravity=(0.0, 0.0, 0.0))
+    points = size * np.array([(0.0, 0.0, 0.0), (0.1, 0.3, 0.0), (0.7, 0.5, 0.0), (0.8, 0.0, 0.0)])
+    middle = {"ground": np.zeros(3)}
+    for k, name in enumerate("abc"):
+        middle[name] = points[k : k + 2].mean(axis=0)
+        model.add(femb.RigidBody(name, mass=size**3, inertia=0.02 * size**5, position=middle[name]))
+    for k, pair in enumerate((("ground", "a"), ("a", "b"), ("b", "c"), ("c", "ground"))):
+        ends = (femb.JointEnd(name, at=points[k] - middle[name], axis=(0.0, 0.0, 1.0)) for name in pair)
+        model.add(femb.Revolute(f"j{k}", *ends))
+    model.add(femb.JointSpringDamper("spring", "j0", stiffness=100.0 * size**3))
+    system = System(model)
+    count = freedom(system, system.q0)
+    assert (count.degrees, count.nearly) == (1, ())
+    space = femb.linearize(model)
+    assert space.A.shape == (2, 2)
+    assert np.abs(space.eigenvalues()) * size == pytest.approx(2 * np.pi * sprung(0.0), rel=1e-6)
+    model.add(femb.JointDriver("drive", "j0", motion=lambda t: (0.1 * t * t, 0.2 * t, 0.2)))
+    results = femb.inverse(model, duration=0.1, output_interval=0.05)
+    assert results.joints["j0"].coordinates[-1, 0] == pytest.approx(0.1 * 0.1**2, rel=1e-6)
