@@ -1,8 +1,8 @@
 """DOP853 in compiled loops over steps: trial lengths, error, dense output, and the plan of the next step.
 
 A loop over steps belongs to the module that evaluates the rates, and calls the functions of this module. Its argument
-``loop`` consists of the coefficients (A, E5, E3, D, SLOPES) of ``femb.numerics.tableaux``; the norms (scale_q, scale_v)
-as ``error_norm`` takes them; ``bounds``, see ``trial_length``; clock (4,), the time and the planned length of a step,
+``loop`` consists of the coefficients (A, E5, E3, D, SLOPES) of ``femb.numerics.tableaux``; the norms, the scales
+of ``error_size``; ``bounds``, see ``trial_length``; clock (4,), the time and the planned length of a step,
 s, and two entries of the loop's own; counts (4,), of accepted steps, rejected steps, evaluations and output instants;
 the arrays of a step, (y, rate, K, y1, spare, fifth): the state and its rate (n,), the stages (EXTENDED, n), the end
 of a trial step (n,), one more state (n,), the error estimate (n,); and the output: times (k or k + 1,), states Y (k,
@@ -22,6 +22,8 @@ from femb.numerics.kinematics import error_norm
 TIME, LENGTH = range(2)
 STEPS, REJECTED, EVALUATIONS, INSTANTS = range(4)
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
+# rad, in a step: joints count their turns where they turn by less than a half.
+MOST_TURNED = 0.5 * math.pi
 # A larger error is not finite, or about to be.
 LOST = 1e300
 
@@ -31,9 +33,10 @@ def error_size(estimates, scales, n_q, h, y0, y1, K, fifth):
     """Norm of the local error of a step of length h from y0 to y1 (n,); infinity where it is not finite.
 
     estimates : coefficients E5, E3 (stages,) of the rates K in those of order 5 and 3. fifth (n,) : the former, on
-    return. scales : of q and of v, as ``error_norm`` takes them.
+    return. scales : of q and of v, as ``error_norm`` takes them, and the places of angular velocities in v, with which
+    the norm is above one where a frame turns by more than a quarter: joints would lose turns.
     """
-    (E5, E3), (scale_q, scale_v) = estimates, scales
+    (E5, E3), (scale_q, scale_v, turning) = estimates, scales
     n = y0.size
     third, scale = np.empty(n), np.empty(n)
     for i in range(n):
@@ -58,7 +61,14 @@ def error_size(estimates, scales, n_q, h, y0, y1, K, fifth):
             three = worst
     if not five + three < math.inf:
         return math.inf
-    return five * five / math.hypot(five, 0.1 * three) if five > 0.0 else 0.0
+    turned = 0.0
+    for j in turning:
+        square = 0.0
+        for k in range(n_q + j, n_q + j + 3):
+            square += (y0[k] + y1[k]) ** 2
+        turned = max(turned, 0.5 * abs(h) * math.sqrt(square))
+    error = five * five / math.hypot(five, 0.1 * three) if five > 0.0 else 0.0
+    return max(error, (turned / MOST_TURNED) ** 8)
 
 
 @inlined

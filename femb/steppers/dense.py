@@ -369,7 +369,7 @@ class StepLoop:
     def run(
         self,
         form: Formulation,
-        norms: tuple[ErrorScale, ErrorScale],
+        norms: tuple[ErrorScale, ErrorScale, Ints],
         limit: tuple[float, float, float],
         times: Floats,
         most: float,

@@ -224,6 +224,9 @@ class Dop853(Explicit, VariableStep[Formulation, _Dop853Trial]):
 
     def __init__(self, form: Formulation, run: Run) -> None:
         super().__init__(form, run)
+        counts_turns = form.system is form and form.system.has_angles
+        turning = form.system.coordinates[3] if counts_turns else np.zeros(0, dtype=np.int64)
+        self._norms = self.scale_q, self.scale_v, turning
         self.jump(0.0, form.q0, form.v0, form.system.budget.none())
         self.h = self.h or self._first_step()
 
@@ -282,8 +285,7 @@ class Dop853(Explicit, VariableStep[Formulation, _Dop853Trial]):
     def _error(self, trial: _Dop853Trial, h: float) -> float:
         estimate = np.empty_like(trial.y)
         self.error_v = estimate[self._in_v]
-        norms = self.scale_q, self.scale_v
-        return float(error_size((dop.E5, dop.E3), norms, self.n_q, h, self.y, trial.y, trial.K, estimate))
+        return float(error_size((dop.E5, dop.E3), self._norms, self.n_q, h, self.y, trial.y, trial.K, estimate))
 
     def steps(self, limit: float, last: float, times: Floats, most: float) -> PassedSteps | None:
         """Many steps; see ``femb.steppers.contract.StepperOfMany``."""
@@ -292,8 +294,8 @@ class Dop853(Explicit, VariableStep[Formulation, _Dop853Trial]):
             return None
         if not cast(WithSteps, form).has_steps:
             return None
-        loop, norms = StepLoop(self.t, self.h, self.y, self.rate), (self.scale_q, self.scale_v)
-        passed = loop.run(form, norms, (limit, last, self.max_step), times, most, self.statistics)
+        loop = StepLoop(self.t, self.h, self.y, self.rate)
+        passed = loop.run(form, self._norms, (limit, last, self.max_step), times, most, self.statistics)
         if passed is not None:
             self._go_to(loop.t, loop.y)
             self.h, self.rate, self.error_v = loop.h, loop.rate, loop.error[self._in_v]

@@ -282,7 +282,7 @@ def steps(bodies, points, rows, algebra, spare, limits, u, near, ratios, states,
     spare, limits : as in ``project``, None without rows. near, ratios (2, n_c) : see ``is_far``; near is 0 without
     closed loops. states (s or 0, n_q) : q at the ends of the steps, if wanted.
     """
-    coefficients, (scale_q, scale_v), bounds, clock, counts, (y, rate, K, y1, state, fifth), output = loop
+    coefficients, norms, bounds, clock, counts, (y, rate, K, y1, state, fifth), output = loop
     A, E5, E3, _, _ = coefficients
     _, _, _, _, coordinates, work = algebra
     last, n_v, n_q, quaternion_q = K.shape[0] - 4, work[9].shape[1], kinematics.count_of(coordinates), coordinates[2]
@@ -301,7 +301,7 @@ def steps(bodies, points, rows, algebra, spare, limits, u, near, ratios, states,
             h = trial_length(bounds, t, h)
             if h == 0.0 or stages(bodies, points, rows, algebra, u, A, second, last + 1, h, y, K, y1) >= 0:
                 return
-            error = error_size((E5, E3), (scale_q, scale_v), n_q, h, y, y1, K, fifth)
+            error = error_size((E5, E3), norms, n_q, h, y, y1, K, fifth)
             if not error < LOST:
                 return
         first = counts[INSTANTS]

@@ -165,7 +165,7 @@ def steps(tree, applied, n_q, quaternion_q, loop):
 
     tree, applied (n_u,) : as in ``stage_rates``. quaternion_q : indices of quaternions.
     """
-    coefficients, (scale_q, scale_v), bounds, clock, counts, (y, rate, K, y1, spare, fifth), output = loop
+    coefficients, norms, bounds, clock, counts, (y, rate, K, y1, spare, fifth), output = loop
     A, E5, E3, _, _ = coefficients
     last = K.shape[0] - 4
     while is_open(bounds, clock, counts, output):
@@ -178,7 +178,7 @@ def steps(tree, applied, n_q, quaternion_q, loop):
             h = trial_length(bounds, t, h)
             if h == 0.0 or stage_rates(tree, applied, n_q, A, FIRST_RATED, last + 1, h, y, K, y1):
                 return
-            error = error_size((E5, E3), (scale_q, scale_v), n_q, h, y, y1, K, fifth)
+            error = error_size((E5, E3), norms, n_q, h, y, y1, K, fifth)
             if not error < LOST:
                 return
         first = counts[INSTANTS]
