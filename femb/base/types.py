@@ -16,6 +16,10 @@ Sparse: TypeAlias = Any
 ErrorScale: TypeAlias = tuple[Ints, Ints, Floats, float]
 """First component, size and absolute tolerance of groups of components, and the relative tolerance, as
 ``femb.numerics.kinematics.error_norm`` takes them."""
+Turning: TypeAlias = tuple[Ints, int, float]
+"""Places of rates of rotation in v, of how many numbers each, and the angular velocity by their size; no places where
+turns of joints are not lost in long steps."""
+NO_PLACES: Ints = np.zeros(0, dtype=np.int64)
 Loop: TypeAlias = tuple[Any, ...]
 """The arguments of a compiled loop over steps, as ``femb.numerics.dop853_kernels`` describes them."""
 

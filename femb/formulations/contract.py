@@ -21,7 +21,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
-from femb.base.types import Ability, ErrorScale, Floats, Ints, Loop
+from femb.base.types import NO_PLACES, Ability, ErrorScale, Floats, Ints, Loop, Turning
 from femb.layout.discrete import DiscreteState
 from femb.layout.state import State
 from femb.system.system import System
@@ -147,6 +147,10 @@ class Formulation(Protocol):
 
     def joint_angles(self, q: Floats, /) -> Floats:
         """The joint coordinates (s, m) from which those of the System at s states are unwrapped: q may count them."""
+
+    @property
+    def turning(self) -> Turning:
+        """Rates of rotation in v that limit the length of explicit steps."""
 
     # Discrete states
 
@@ -280,6 +284,11 @@ class Transformed:
         self.system, self.model, self.layout = system, system.model, system.layout
         self.breakpoints, self.singular_batches = system.breakpoints, system.singular_batches
         self.inputs_of_state = system.inputs_of_state
+
+    @property
+    def turning(self) -> Turning:
+        """None, where q counts the angles of joints."""
+        return NO_PLACES, 3, 1.0
 
     def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v of the System at s states."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.options import Tolerances
-from femb.base.types import ErrorScale, Floats, Ints
+from femb.base.types import NO_PLACES, ErrorScale, Floats, Ints, Turning
 from femb.formulations.contract import Transformed
 from femb.layout.element import TrialError
 from femb.numerics import kinematics, rotations
@@ -467,6 +467,11 @@ class QuaternionForm(Transformed):
         """The form after a step to q, from which joint angles are unwrapped."""
         system = self.system.at(q)
         return self if system is self.system else self.with_discrete(system.discrete)
+
+    @property
+    def turning(self) -> Turning:
+        """Rates of the quaternions of frames, of length half the angular velocity, where joints count angles."""
+        return self._system_coordinates[2] if self.system.has_angles else NO_PLACES, 4, 2.0
 
     def velocities(self, q: Floats, rate: Floats) -> Floats:
         """v (s, n_v) of s states: G q' over p.p, independent of the length of quaternions."""

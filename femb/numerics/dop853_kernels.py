@@ -33,8 +33,8 @@ def error_size(estimates, scales, n_q, h, y0, y1, K, fifth):
     """Norm of the local error of a step of length h from y0 to y1 (n,); infinity where it is not finite.
 
     estimates : coefficients E5, E3 (stages,) of the rates K in those of order 5 and 3. fifth (n,) : the former, on
-    return. scales : of q and of v, as ``error_norm`` takes them, and the places of angular velocities in v, with which
-    the norm is above one where a frame turns by more than a quarter: joints would lose turns.
+    return. scales : of q and of v, as ``error_norm`` takes them, and ``turning`` of the formulation: the norm is above
+    one where a frame makes more than a quarter of a turn, in which joints would lose whole ones.
     """
     (E5, E3), (scale_q, scale_v, turning) = estimates, scales
     n = y0.size
@@ -61,12 +61,14 @@ def error_size(estimates, scales, n_q, h, y0, y1, K, fifth):
             three = worst
     if not five + three < math.inf:
         return math.inf
+    places, width, factor = turning
     turned = 0.0
-    for j in turning:
-        square = 0.0
-        for k in range(n_q + j, n_q + j + 3):
-            square += (y0[k] + y1[k]) ** 2
-        turned = max(turned, 0.5 * abs(h) * math.sqrt(square))
+    for j in places:
+        first = last = 0.0
+        for k in range(n_q + j, n_q + j + width):
+            first += y0[k] * y0[k]
+            last += y1[k] * y1[k]
+        turned = max(turned, 0.5 * factor * abs(h) * (math.sqrt(first) + math.sqrt(last)))
     error = five * five / math.hypot(five, 0.1 * three) if five > 0.0 else 0.0
     return max(error, (turned / MOST_TURNED) ** 8)
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from femb.base.types import ErrorScale, Floats, Ints
+from femb.base.types import ErrorScale, Floats, Ints, Turning
 from femb.formulations.contract import Formulation, WithSteps
 from femb.numerics import dop853 as dop
 from femb.numerics.compiler.compile import inlined, kernel
@@ -369,7 +369,7 @@ class StepLoop:
     def run(
         self,
         form: Formulation,
-        norms: tuple[ErrorScale, ErrorScale, Ints],
+        norms: tuple[ErrorScale, ErrorScale, Turning],
         limit: tuple[float, float, float],
         times: Floats,
         most: float,

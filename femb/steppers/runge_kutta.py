@@ -224,9 +224,7 @@ class Dop853(Explicit, VariableStep[Formulation, _Dop853Trial]):
 
     def __init__(self, form: Formulation, run: Run) -> None:
         super().__init__(form, run)
-        counts_turns = form.system is form and form.system.has_angles
-        turning = form.system.coordinates[3] if counts_turns else np.zeros(0, dtype=np.int64)
-        self._norms = self.scale_q, self.scale_v, turning
+        self._norms = self.scale_q, self.scale_v, form.turning
         self.jump(0.0, form.q0, form.v0, form.system.budget.none())
         self.h = self.h or self._first_step()
 
