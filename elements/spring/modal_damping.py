@@ -64,8 +64,8 @@ class ModalDamping(Item):
     ratio: Annotated[Coordinates, Unit("")] = RATIO
     """or one for each of the modes, with the body held"""
     modes: int | None = None
-    """how many modes of each appendage are damped, from the lowest; by default as many as there are ratios, of one
-    ratio 10"""
+    """how many of the lowest modes of each appendage are damped: as many as there are ratios, of one ratio by default
+    10"""
     appendage: str | None = None
     """the name of the only one to damp, by default all"""
     damped: tuple[Any, ...] | None = field(default=None, init=False, repr=False)  # of DampedModes
