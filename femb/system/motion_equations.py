@@ -56,9 +56,13 @@ class MotionEquations(VelocityCoordinates):
         """The batches of elements, in the order of evaluation."""
         return self.evaluation.batches
 
-    @cached_property
+    @property
     def singular_batches(self) -> Sequence[Batch]:
         """The batches with singular configurations."""
+        return self._singular_batches  # of protocols, whose members type checkers want as properties
+
+    @cached_property
+    def _singular_batches(self) -> Sequence[Batch]:
         return [batch for batch in self.batches if isinstance(batch, Singular) and batch.singularities]
 
     @cached_property
@@ -87,7 +91,7 @@ class MotionEquations(VelocityCoordinates):
         """The system with other batches of the same elements."""
         other = shallow_copy(self)
         other.evaluation = self.evaluation.of(batches)
-        for word in ("rigid", "singular_batches", "strained_batches"):
+        for word in ("rigid", "_singular_batches", "strained_batches"):
             other.__dict__.pop(word, None)
         return other
 
