@@ -74,7 +74,7 @@ class Item(Brief):
         all at the first use.
     batch : "module:class" of the batch that evaluates all its items; empty of a class that builds them otherwise.
     drawn : how pictures show it: as a "line" through its markers and anchors, or along its ``sights`` as a "ring", a
-        "cone" or an "arrow"; empty, they do not.
+        "cone", an "arrow" or a "drum" of its ``drum_size``; empty, they do not.
     in_case_files : whether users describe it; otherwise other items make it, as their ``parts``.
     results : its quantities (``femb.base.quantity.Quantity``), declared in a class derived from ``Group``.
 
@@ -133,6 +133,11 @@ class Item(Brief):
     @property
     def sights(self) -> Floats | None:
         """(n, 3): unit vectors in the axes of its host along which pictures show it, of an item at one point."""
+        return None
+
+    @property
+    def drum_size(self) -> tuple[float, float] | None:
+        """Radius and height (m) of an item that pictures show as a drum."""
         return None
 
     def turns(self, marker: Marker) -> bool:

@@ -71,6 +71,7 @@ class SloshingTank(AtPoint):
 
     table: ClassVar[str] = "tanks"
     kind: ClassVar[str] = "cylinder"
+    drawn: ClassVar[str] = "drum"
     acts_on_attitude: ClassVar[bool] = True
     results: ClassVar[type[Group]] = TankResults
 
@@ -110,6 +111,14 @@ class SloshingTank(AtPoint):
     def up(self) -> Floats:
         """(3,) unit vector along the axis."""
         return np.asarray(self.axis)
+
+    @property
+    def sights(self) -> Floats:
+        return self.up[None]
+
+    @property
+    def drum_size(self) -> tuple[float, float]:
+        return self.radius, self.depth
 
     @property
     def _zeros(self) -> tuple[Floats, Floats]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
-from typing import Any, ClassVar, TypeVar, overload
+from typing import Any, ClassVar, Self, TypeVar, overload
 
 import numpy as np
 
@@ -206,6 +206,13 @@ class Group:
     def at(self, k: int) -> dict[str, np.ndarray]:
         """Its arrays at output time k, and its constant arrays."""
         return {name: self[name][k] if name in self.series else self[name] for name in self.arrays}
+
+    def instant(self, k: int) -> Self:
+        """The group with output time k alone."""
+        arrays = {f"{self.path}/{name}": self[name][k : k + 1] if name in self.series else self[name]
+                  for name in self.arrays}  # fmt: skip
+        series = [f"{self.path}/{name}" for name in self.series]
+        return type(self)(self.path, arrays, {self.path: self.attributes, "": self._root}, series)
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.arrays:

@@ -1,4 +1,4 @@
-"""Scenes: the bodies and beams of `Results` as one mesh per output time, for ParaView and similar programs; by meshio.
+"""Scenes: the items of `Results` as one mesh per output time, for ParaView and similar programs; by meshio.
 
 Files are VTU with PVD collections, or XDMF time series.
 """
@@ -18,7 +18,9 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.types import Floats, Ints
 from femb.pictures.files import Drafts, Span, chosen_times, writing
+from femb.pictures.fittings import LinePart, SymbolPart, lines_of, symbols_of
 from femb.pictures.parts import Part, PartState, parts_of
+from femb.pictures.picture import extent_of
 from femb.results.results import Results, results_of
 from femb.results.storage.hdf5 import ForgivingFile
 from femb.results.view import INERTIAL, View
@@ -43,12 +45,13 @@ FIELDS: Mapping[str, tuple[int, ...]] = {
 @dataclass(frozen=True)
 class Mesh:
     """A scene at one output time: ``points`` (P, 3) m, ``cells`` as (meshio's type, corners (c, k)) per
-    part, data by name at the points, (P,) to (P, 4), and at the cells, one (c,) per part."""
+    part, data by name at the points, (P,) to (P, 4), and at the cells, one (c,) or (c, 3) per part, constant or not."""
 
     points: Floats
     cells: list[tuple[str, Ints]]
     point_data: dict[str, Floats]
-    cell_data: dict[str, list[Ints]]
+    constant: dict[str, list[Ints]]
+    cell_data: dict[str, list[Floats]]
 
 
 @dataclass(frozen=True)
@@ -66,26 +69,31 @@ class Scene:
 
     @classmethod
     def of(cls, name: str, results: Results, frame: str, subdivisions: int, instants: Sequence[int]) -> Self:
-        """The scene of all parts of results."""
+        """The scene of all parts of results, with springs and ropes; as solids also with wheels, tanks, thrusters and
+        sensors."""
+        begin = results.undisplaced
+        seen = View.of(begin, frame)
+        extent = extent_of(begin, seen, [0]) or 1.0
 
         def parts(of: Results) -> list[Part]:
-            return parts_of(of, name == "solids", subdivisions)
+            found = [*parts_of(of, name == "solids", subdivisions), *map(LinePart, lines_of(of, extent))]
+            return [*found, *map(SymbolPart, symbols_of(of, extent))] if name == "solids" else found
 
-        begin = results.undisplaced
-        start = View.of(begin, frame).points(0, np.concatenate([part.state(0).points for part in parts(begin)]))
+        start = seen.points(0, np.concatenate([part.state(0).points for part in parts(begin)]))
         return cls(name, parts(results), View.of(results, frame), instants, start)
 
     def meshes(self) -> Iterator[Mesh]:
-        """The mesh at each instant; cells and cell data are constant."""
+        """The mesh at each instant."""
         first = [part.state(0) for part in self.parts]
         counts = [len(state.points) for state in first]
         offsets = np.cumsum([0, *counts[:-1]])
         cells = [(part.cell_type, part.cells + offset) for part, offset in zip(self.parts, offsets, strict=True)]
-        cell_data = {
+        constant = {
             "component": [np.full(len(part.cells), number) for number, part in enumerate(self.parts)],
             "element": [part.element for part in self.parts],
         }
         fields = [name for name in FIELDS if any(name in state.fields for state in first)]
+        of_elements = {name: each.shape[1:] for part in self.parts for name, each in part.of_elements(0).items()}
         for k in self.instants:
             states = [part.state(k) for part in self.parts]
             inertial = np.concatenate([state.points for state in states])
@@ -99,7 +107,12 @@ class Scene:
             }
             for name in fields:
                 point_data[name] = np.concatenate([_field(state, name) for state in states])
-            yield Mesh(points, cells, point_data, cell_data)
+            values = [part.of_elements(k) for part in self.parts]
+            cell_data = {
+                name: [_of_cells(part, own, name, shape) for part, own in zip(self.parts, values, strict=True)]
+                for name, shape in of_elements.items()
+            }
+            yield Mesh(points, cells, point_data, constant, cell_data)
 
     def legend(self, frame: str) -> str:
         """The text of ``legend.json``: kind and name of every number in the cell data ``component``."""
@@ -131,7 +144,7 @@ class SceneExporter:
         subdivisions: int = 8,
         progress: Callable[[int, int], None] | None = None,
     ) -> list[Path]:
-        """Write the motion of bodies, beams and shells; returns the files to open.
+        """Write the motion of the items; returns the files to open.
 
         Point data: ``displacement`` (m, from the first output time, of modes from the state about which they vibrate),
         ``velocity`` (m/s) and ``quaternion`` (body or section to the frame, scalar first), all relative to the frame;
@@ -140,8 +153,10 @@ class SceneExporter:
         axes, for any frame; of shells also ``membrane_force``, ``bending_moment`` and ``shear_force`` (N/m, N), and
         ``stress_behind`` and ``stress_in_front`` of the normal (Pa; 11, 22, 12), the means of the elements at a node in
         material axes; of flexible bodies with stresses ``stress`` (Pa; xx, yy, zz, xy, yz, zx, body axes) and
-        ``von_mises``. Cell data: ``element``, and ``component``, a number that ``legend.json`` explains. Parts without
-        a field have NaN.
+        ``von_mises``. Cell data: ``element``, and ``component``, a number that ``legend.json`` explains; of beams
+        ``axial_stress_start``, ``shear_stress_middle``, ``von_mises_end`` ..., of shells all quantities of the
+        elements, such as ``membrane_force``, ``temperature``, ``wrinkling``, ``surface_stress_behind`` and
+        ``failure_index_in_front``: of recovery points and plies those largest in size. Parts without a field have NaN.
 
         Parameters:
             results: a run with bodies or beams.
@@ -182,13 +197,17 @@ def _field(state: PartState, name: str) -> Floats:
     return state.fields[name] if name in state.fields else np.full((len(state.points), *FIELDS[name]), np.nan)
 
 
+def _of_cells(part: Part, values: Mapping[str, Floats], name: str, shape: tuple[int, ...]) -> Floats:
+    return values[name][part.element] if name in values else np.full((len(part.cells), *shape), np.nan)
+
+
 def _write_scene(scene: Scene, times: Floats, drafts: Drafts, advance: Callable[[], None]) -> str:
     import meshio
 
     digits = max(4, len(str(len(times) - 1)))
     files = [f"{scene.name}_{k:0{digits}d}.vtu" for k in range(len(times))]
     for file, mesh in zip(files, scene.meshes(), strict=True):
-        content = meshio.Mesh(mesh.points, mesh.cells, mesh.point_data, mesh.cell_data)
+        content = meshio.Mesh(mesh.points, mesh.cells, mesh.point_data, mesh.constant | mesh.cell_data)
         meshio.write(drafts.new(file), content, file_format="vtu", binary=True)
         advance()
     root = ElementTree.Element("VTKFile", type="Collection", version="0.1")
@@ -240,6 +259,7 @@ def _write_series(scene: Scene, times: Floats, drafts: Drafts, advance: Callable
             writer.points(grid, mesh.points)
             # Quaternions become ``NAME_scalar`` and ``NAME_vector``.
             writer.point_data(_without_quaternions(mesh.point_data), grid)
+            writer.cell_data(mesh.cell_data, grid)
             if file.error is not None:
                 break
             advance()
@@ -259,7 +279,7 @@ def _write_constant(writer: Any, mesh: Mesh) -> list[ElementTree.Element]:
     )
     item.text = writer.numpy_to_xml_string(topology)
     holder = ElementTree.Element("Grid")
-    writer.cell_data(mesh.cell_data, holder)
+    writer.cell_data(mesh.constant, holder)
     return [element, *holder]
 
 

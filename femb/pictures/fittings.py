@@ -1,21 +1,23 @@
-"""Rods to where others attach, lines of springs and ropes, and symbols of wheels, thrusters and sensors.
+"""Rods to where others attach, lines of springs and ropes, and symbols of wheels, thrusters, sensors and tanks.
 
 Rods stand where an attachment is away from what it is on. Wheels are rings about their axis, thrusters cones whose
-plume leaves against the force, sensors arrows along their boresight or axes. Symbols are seen through bodies.
+plume leaves against the force, sensors arrows along their boresight or axes, tanks the cylinder of their liquid at
+rest. Symbols are seen through bodies.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from femb.base.arrays import NOTHING
 from femb.base.quantity import Group
 from femb.base.types import Floats, Ints
 from femb.numerics import rotations
 from femb.pictures import geometry
-from femb.pictures.parts import flexible_meshes
+from femb.pictures.parts import Part, PartState, flexible_meshes
 from femb.results.results import Results
 
 LINE = "line"
@@ -39,16 +41,35 @@ class Host:
         at = (k,) if self.node is None else (k, self.node)
         return self.group.position[at], self.group.quaternion[at]
 
+    def carried(self, k: int, points: Floats) -> PartState:
+        """Points (n, 3) m in its axes, as they move with it at output time k."""
+        position, quaternion = self.pose(k)
+        at = (k,) if self.node is None else (k, self.node)
+        rates = np.cross(self.group.angular_velocity[at], points)
+        return PartState(
+            position + rotations.rotate(quaternion, points),
+            self.group.velocity[at] + rotations.rotate(quaternion, rates),
+            np.tile(quaternion, (len(points), 1)),
+            NOTHING,
+        )
+
 
 @dataclass(frozen=True)
 class Fitting:
-    """A rod or a symbol: triangles (j, 3) of points (n, 3) m in the axes of a host."""
+    """A rod or a symbol of an item: triangles (j, 3) of points (n, 3) m in the axes of a host. word : of the item, as
+    "wheel"; empty of a rod."""
 
     drawn: str
-    title: str
+    word: str
+    name: str
     host: Host
     points: Floats
     triangles: Ints
+
+    @property
+    def title(self) -> str:
+        """The item in words."""
+        return f"{self.word} {self.name}".strip()
 
     def at(self, k: int) -> Floats:
         """(n, 3) inertial points at output time k."""
@@ -58,8 +79,9 @@ class Fitting:
 
 @dataclass(frozen=True)
 class FittingLine:
-    """A line through points (3,) m in the axes of hosts; of no host, in inertial axes."""
+    """A line of an item through points (3,) m in the axes of hosts; of no host, in inertial axes."""
 
+    word: str
     name: str
     ends: tuple[tuple[Host | None, Floats], ...]
     radius: float
@@ -77,6 +99,20 @@ class FittingLine:
             places.append(position + rotations.rotate(quaternion, point))
         return np.concatenate([_rod(*both, self.radius) for both in pairwise(places)])
 
+    def state(self, k: int) -> PartState:
+        """Its points at output time k."""
+        states = [
+            PartState(point[None], np.zeros((1, 3)), STILL[None], NOTHING)
+            if host is None
+            else host.carried(k, point[None])
+            for host, point in self.ends
+        ]
+        points, velocities, quaternions = (
+            np.concatenate([getattr(state, word) for state in states])
+            for word in ("points", "velocities", "quaternions")
+        )
+        return PartState(points, velocities, quaternions, NOTHING)
+
 
 def rods_of(results: Results, extent: float) -> list[Fitting]:
     """Rods from bodies and beam nodes to points on them, outside of their shapes, at which others attach."""
@@ -91,7 +127,7 @@ def rods_of(results: Results, extent: float) -> list[Fitting]:
             if _inside(host, point, radius) or any(np.allclose(point, other, atol=radius) for other in others):
                 continue
             others.append(point)
-            found.append(Fitting("rod", host.group.name, host, _rod(np.zeros(3), point, radius), _tube()))
+            found.append(Fitting("rod", "", host.group.name, host, _rod(np.zeros(3), point, radius), _tube()))
     return found
 
 
@@ -104,15 +140,15 @@ def lines_of(results: Results, extent: float) -> list[FittingLine]:
         if len(hosts) > 1 and all(host is not None or "anchor" in end for host, end in zip(hosts, places, strict=True)):
             points = [np.asarray(end["anchor"] if host is None else end["at"], dtype=float)
                       for host, end in zip(hosts, places, strict=True)]  # fmt: skip
-            found.append(FittingLine(group.name, tuple(zip(hosts, points, strict=True)), THIN * extent))
+            found.append(FittingLine(group.word, group.name, tuple(zip(hosts, points, strict=True)), THIN * extent))
     return found
 
 
 def symbols_of(results: Results, extent: float) -> list[Fitting]:
-    """Symbols of wheels, thrusters and sensors, by the size of the shape that carries them."""
+    """Symbols of wheels, thrusters and sensors, by the size of the shape that carries them, and tanks."""
     shapes = {"ring": _ring, "cone": _cone, "arrow": _arrow}
     found = []
-    for group in _drawn(results, *shapes):
+    for group in _drawn(results, *shapes, "drum"):
         drawn = group.attributes["drawn"]
         gimbal = results.bodies.get(f"{group.name}_gimbal") if drawn == "ring" else None
         for end in group.attachments.values():
@@ -120,11 +156,12 @@ def symbols_of(results: Results, extent: float) -> list[Fitting]:
             if host is None:
                 continue
             size = _size(host, extent)
-            parts = [shapes[drawn](np.asarray(way, dtype=float), size) for way in end["along"]]
+            ways = [np.asarray(way, dtype=float) for way in end["along"]]
+            parts = [_drum(way, end["size"]) if drawn == "drum" else shapes[drawn](way, size) for way in ways]
             starts = np.cumsum([0, *(len(points) for points, _ in parts[:-1])])
             points = (np.asarray(end["at"]) if gimbal is None else 0.0) + np.concatenate([each for each, _ in parts])
             faces = [start + each for start, (_, each) in zip(starts, parts, strict=True)]
-            found.append(Fitting(drawn, f"{group.word} {group.name}", host, points, np.concatenate(faces)))
+            found.append(Fitting(drawn, group.word, group.name, host, points, np.concatenate(faces)))
     return found
 
 
@@ -187,6 +224,12 @@ def _tube(sides: int = SIDES) -> Ints:
     return np.stack([near, after, after + sides, near, after + sides, near + sides], axis=1).reshape(-1, 3)
 
 
+def _drum(along: Floats, size: Sequence[float]) -> tuple[Floats, Ints]:
+    """A cylinder of a radius and a height (m) about a unit vector, around the origin."""
+    points, faces = geometry.body_surface({"cylinder": size})
+    return points @ np.concatenate([_across(along), along[None]]), faces
+
+
 def _cone(along: Floats, size: float) -> tuple[Floats, Ints]:
     """A cone with its tip at the origin that opens against a unit vector."""
     base = -size * along + 0.3 * size * _circle(along, SIDES * 2)
@@ -216,3 +259,31 @@ def _ring(along: Floats, size: float) -> tuple[Floats, Ints]:
     )
     axle = _rod(-0.3 * size * along, 0.3 * size * along, 0.03 * size)
     return np.concatenate([axle, ring]), np.concatenate([_tube(), len(axle) + faces])
+
+
+class SymbolPart(Part):
+    """A symbol as a part of a mesh."""
+
+    cell_type = "triangle"
+
+    def __init__(self, fitting: Fitting) -> None:
+        self.kind, self.name = fitting.word, fitting.name
+        self.fitting, self.cells = fitting, fitting.triangles
+        self.element = np.zeros(len(self.cells), dtype=np.int64)
+
+    def state(self, k: int) -> PartState:
+        return self.fitting.host.carried(k, self.fitting.points)
+
+
+class LinePart(Part):
+    """A spring, a pull, a rod or a rope as a part of a mesh."""
+
+    cell_type = "line"
+
+    def __init__(self, line: FittingLine) -> None:
+        self.kind, self.name, self.line = line.word, line.name, line
+        self.cells = geometry.line_cells(1, len(line.ends) - 1)
+        self.element = np.zeros(len(self.cells), dtype=np.int64)
+
+    def state(self, k: int) -> PartState:
+        return self.line.state(k)

@@ -1,19 +1,22 @@
 """The bodies, beams and shells of `Results` as parts of a mesh: constant cells, points and fields over time."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from femb.base.arrays import NOTHING
 from femb.base.errors import ResultError
-from femb.base.types import Floats
+from femb.base.quantity import ENDS, Group
+from femb.base.types import Floats, Ints
 from femb.elements.beam.line import LineItem
-from femb.elements.beam.results import BeamResults
+from femb.elements.beam.results import STATIONS, BeamResults
 from femb.elements.beam.shape import Sections, along, element_ends
 from femb.elements.body.results import BodyResults, nodal_stress_at, nodal_von_mises_at
 from femb.elements.registry import kinds
-from femb.elements.shell.results import ShellResults, surface_stress_at
+from femb.elements.shell.results import SIDES, ShellResults, surface_stress_at
 from femb.numerics import rotations
 from femb.pictures import geometry
 from femb.results.results import Results
@@ -36,11 +39,69 @@ class PartState:
     fields: Mapping[str, Floats]
 
 
-# A part has ``cells`` (c, corners) of one meshio ``cell_type``, for every cell the ``element`` (c,) of the beam, 0 for
-# a body, and its points and fields at an output time, ``state(k)``.
+class Part:
+    """Base of parts: ``cells`` (c, corners) of one meshio ``cell_type``, and for every cell the ``element`` (c,) of the
+    beam or shell, 0 for others."""
+
+    kind: str
+    name: str
+    cell_type: str
+    cells: Ints
+    element: Ints
+
+    def state(self, k: int) -> PartState:
+        """Its points and their fields at output time k."""
+        raise NotImplementedError
+
+    def of_elements(self, k: int) -> Mapping[str, Floats]:
+        """Quantities of its elements at output time k by name, (e,) or (e, 3)."""
+        return NOTHING
 
 
-class BeamLine:
+# Quantities of elements as fields: of several places, as the ends of an element, each is a field of its own, and of the
+# plies and the recovery points the value that is largest in size.
+
+PLACES = (ENDS, STATIONS, SIDES)
+
+
+def recorded(group: Group, names: Sequence[str]) -> list[str]:
+    """The quantities of ``names`` that results have, or can compute."""
+    found, first = [], group.instant(0)
+    for name in names:
+        try:
+            getattr(first, name)
+        except ResultError:
+            continue
+        found.append(name)
+    return found
+
+
+def element_fields(group: Group, names: Sequence[str], k: int) -> dict[str, Floats]:
+    """Quantities (T, e, ...) of a group at output time k, as fields by name: NAME, or NAME_PLACE as NAME_start."""
+    found, now = dict[str, Floats](), group.instant(k)
+    for name in names:
+        values: Floats = getattr(now, name)
+        found |= _fields_of(name, values[0], group.axes_of(name, values.shape)[2:])
+    return found
+
+
+def _fields_of(name: str, values: Floats, axes: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[tuple[str, Floats]]:
+    if not axes:
+        yield name, values
+        return
+    (size, names), *others = axes
+    if size == "p":
+        known = np.abs(np.where(np.isnan(values), 0.0, values))
+        at = np.argmax(known, axis=1)[:, None]
+        yield from _fields_of(name, np.take_along_axis(values, at, axis=1)[:, 0], others)
+    elif names in PLACES:
+        for j, place in enumerate(names):
+            yield from _fields_of(f"{name}_{place}", values[:, j], others)
+    else:
+        yield name, np.pad(values, ((0, 0), (0, 3 - values.shape[1])))  # meshes have vectors of three alone
+
+
+class BeamLine(Part):
     """A beam's centreline, by the interpolation of its kind; the outline of its section is a point."""
 
     kind = "beam"
@@ -69,6 +130,14 @@ class BeamLine:
         quaternions = np.repeat(rotations.from_matrix(sections.axes).reshape(-1, 4), corners, axis=0)
         fields = {name: np.repeat(field, corners, axis=0) for name, field in self._fields(k).items()}
         return PartState(points.reshape(-1, 3), velocities.reshape(-1, 3), quaternions, fields)
+
+    @cached_property
+    def _of_elements(self) -> list[str]:
+        return recorded(self.beam, ("axial_stress", "shear_stress", "von_mises"))
+
+    def of_elements(self, k: int) -> Mapping[str, Floats]:
+        """Stresses; what else is of the elements of a beam is a field of its points."""
+        return element_fields(self.beam, self._of_elements, k)
 
     def _fields(self, k: int) -> dict[str, Floats]:
         beam = self.beam
@@ -109,7 +178,7 @@ def sections_of(beam: BeamResults) -> Callable[[Mapping[str, Floats], Floats], S
     )
 
 
-class BodyPoint:
+class BodyPoint(Part):
     """A body as its reference point."""
 
     kind = "body"
@@ -145,7 +214,7 @@ class BodySolid(BodyPoint):
         self.element = np.zeros(len(self.cells), dtype=np.int64)
 
 
-class FlexibleMesh:
+class FlexibleMesh(Part):
     """The cells of one type of a flexible body, deformed by its coordinates; see docs/theory/modal_body.md."""
 
     kind = "body"
@@ -194,7 +263,7 @@ def flexible_meshes(body: BodyResults) -> list[FlexibleMesh]:
     return [FlexibleMesh(body, name.removeprefix(CELLS)) for name in body.arrays if name.startswith(CELLS)]
 
 
-class ShellSurface:
+class ShellSurface(Part):
     """The quadrilaterals or the triangles of a shell, with the mean of the resultants of the elements at a node."""
 
     kind = "shell"
@@ -233,6 +302,15 @@ class ShellSurface:
         points, velocities, quaternions = (shell[word][k][used] for word in words)
         return PartState(points, velocities, quaternions, fields)
 
+    @cached_property
+    def _of_elements(self) -> list[str]:
+        found = {name: each for name, each in self.shell.quantities().items() if each.sizes[:2] == ["T", "e"]}
+        return recorded(self.shell, [name for name in found if name != "ply_stress"])  # which has axes of each ply
+
+    def of_elements(self, k: int) -> Mapping[str, Floats]:
+        """All quantities of the elements, in material axes."""
+        return element_fields(self.shell, self._of_elements, k)
+
     def _at_nodes(self, values: Floats) -> Floats:
         """(n, 3) means of values (e, 2 or 3) in the elements around each node, by their areas."""
         nodes, elements, share, total = self._sums
@@ -246,9 +324,6 @@ def shell_surfaces(shell: ShellResults) -> list[ShellSurface]:
     """The surfaces of a shell, one for each number of corners that its elements have."""
     words = (("quad", shell.quadrilaterals), ("triangle", shell.triangles))
     return [ShellSurface(shell, word) for word, cells in words if len(cells)]
-
-
-Part = BodyPoint | BeamLine | FlexibleMesh | ShellSurface
 
 
 def parts_of(results: Results, solids: bool, subdivisions: int) -> list[Part]:

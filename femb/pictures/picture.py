@@ -32,6 +32,7 @@ SYMBOL_COLOURS = {
     "ring": ("#e6d5ee", "#7b3f9c"),
     "cone": ("#f5e6b3", "#c79100"),
     "arrow": ("#cdeadd", "#12805a"),
+    "drum": ("#d3e3f0", "#2a78b5"),
 }
 PATH_COLOUR = "#a9b6bf"
 LIGHT = np.array([0.35, 0.55, 0.76])  # towards the light: right, up, to the viewer

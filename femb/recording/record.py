@@ -43,8 +43,8 @@ def attachments(system: System) -> dict[str, dict[str, Any]]:
 
     JSON by the item's field, as ``first`` and ``second`` of a joint, ``start`` and ``end`` of a beam: the ``body``, or
     the ``beam`` and its ``node`` from 0, and the point ``at`` (m), in the axes of the body or of the node's section; or
-    an ``anchor`` (m) in space. ``along`` : the unit vectors along which pictures show the item. The attribute ``drawn``
-    says how they do.
+    an ``anchor`` (m) in space. ``along`` : the unit vectors along which pictures show the item, ``size`` : radius and
+    height (m) of a drum. The attribute ``drawn`` says how they do.
     """
     beams = system.layout.beams
     found: dict[str, dict[str, Any]] = {}
@@ -63,6 +63,8 @@ def attachments(system: System) -> dict[str, dict[str, Any]]:
         if sights is not None:
             for place in places.values():
                 place["along"] = sights.tolist()
+                if item.drum_size is not None:
+                    place["size"] = item.drum_size
         places |= {".".join(field): {"anchor": anchor.tolist()} for field, anchor in item.anchors.items()}
         if places:
             words = {"drawn": item.drawn} if item.drawn else {}

@@ -340,7 +340,7 @@ def _lines(results: Results, numbers: Mapping[str, int], extent: float, path: Fl
 
 
 def _fittings(results: Results, numbers: Mapping[str, int], extent: float, packing: Packing) -> list[dict[str, Any]]:
-    """Rods to attachments, and symbols of wheels, thrusters and sensors, on parts or on the nodes of beams."""
+    """Rods to attachments, and symbols of wheels, thrusters, sensors and tanks, on parts or on the nodes of beams."""
     return [
         {
             "title": each.title,

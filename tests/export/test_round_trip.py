@@ -10,7 +10,7 @@ from checkout import CASES
 from long_runs import slow_but
 from shared_runs import command, results_of, start_of
 
-from femb.base.errors import FembError
+from femb.base.errors import FembError, ResultError
 from femb.case import load_case
 from femb.export.catalogue import export_csv, export_vtu
 from femb.numerics import rotations
@@ -22,11 +22,21 @@ SHORT = dict.fromkeys(QUICK, ("run.duration=0.02", "run.output_interval=0.01"))
 NAMES = sorted(path.stem for path in CASES.glob("*.*") if path.suffix in (".toml", ".py"))
 TOML = sorted(path.stem for path in CASES.glob("*.toml"))
 SUBDIVISIONS = 2
+TABLES = {"body": "bodies", "beam": "beams", "shell": "shells"}
+OF_ELEMENTS = {
+    "beams": {"axial_stress": "sep", "shear_stress": "se", "von_mises": "sep"},
+    "shells": {
+        **dict.fromkeys(("membrane_force", "bending_moment", "shear_force", "membrane_strain", "curvature"), "v"),
+        **dict.fromkeys(("wrinkling", "temperature", "temperature_gradient"), ""),
+        "surface_stress": "sv", "surface_von_mises": "s", "failure_index": "ps",
+    },
+}  # fmt: skip
 AXES = {"scalar": ("",), 3: "xyz", 4: "wxyz"}
 
 
 def mesh_of(file):
-    """Points (P, 3), data at points by name, and the component of every point; by VTK where it is there."""
+    """Points (P, 3), data at points by name, the component of every point, and data of cells by name; by VTK where it
+    is there."""
     try:
         from vtkmodules.util.numpy_support import vtk_to_numpy
         from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridReader
@@ -40,11 +50,13 @@ def mesh_of(file):
     data = grid.GetPointData()
     fields = {data.GetArrayName(k): vtk_to_numpy(data.GetArray(k)) for k in range(data.GetNumberOfArrays())}
     owner = np.full(len(points), -1)
-    component = vtk_to_numpy(grid.GetCellData().GetArray("component"))
+    data = grid.GetCellData()
+    cells = {data.GetArrayName(k): vtk_to_numpy(data.GetArray(k)) for k in range(data.GetNumberOfArrays())}
+    component = cells["component"]
     for k in range(grid.GetNumberOfCells()):
         ids = grid.GetCell(k).GetPointIds()
         owner[[ids.GetId(j) for j in range(ids.GetNumberOfIds())]] = component[k]
-    return points, fields, owner
+    return points, fields, owner, cells
 
 
 def mesh_by_meshio(file):
@@ -54,17 +66,20 @@ def mesh_by_meshio(file):
     owner = np.full(len(mesh.points), -1)
     for block, component in zip(mesh.cells, mesh.cell_data["component"], strict=True):
         owner[block.data] = component[:, None]
-    return mesh.points, mesh.point_data, owner
+    return mesh.points, mesh.point_data, owner, {name: np.concatenate(x) for name, x in mesh.cell_data.items()}
 
 
 def parts_of(folder, k, name="lines"):
-    """Kind, name and the points and fields of every component of the mesh at output time k."""
+    """Kind, name, the points with their fields, and data of the cells of every component of the mesh at output time
+    k."""
     (file,) = folder.glob(f"{name}_{k:04d}.vtu")
-    points, fields, owner = mesh_of(file)
+    points, fields, owner, cells = mesh_of(file)
     assert np.all(owner >= 0)
     for entry in json.loads((folder / "legend.json").read_text())["components"]:
-        own = owner == entry["component"]
-        yield entry["kind"], entry["name"], {"points": points[own]} | {word: x[own] for word, x in fields.items()}
+        own, of = owner == entry["component"], cells["component"] == entry["component"]
+        if own.any():  # symbols are in the mesh of solids alone
+            part = {"points": points[own]} | {word: x[own] for word, x in fields.items()}
+            yield entry["kind"], entry["name"], part, {word: x[of] for word, x in cells.items()}
 
 
 def same(found, wanted, what):
@@ -80,14 +95,46 @@ def check_meshes(results, folder):
     export_vtu(results, folder, every=max(1, last), subdivisions=SUBDIVISIONS)
     for number, k in enumerate(dict.fromkeys((0, max(1, last) if last else 0))):
         seen = set()
-        for kind, name, part in parts_of(folder, number):
-            table = {"body": "bodies", "beam": "beams", "shell": "shells"}[kind]
+        for kind, name, part, cells in parts_of(folder, number):
+            if kind not in TABLES:
+                continue
+            table = TABLES[kind]
             seen.add((table, name))
+            check_cells(getattr(results, table)[name], cells, k)
             {"body": check_body, "beam": check_beam, "shell": check_shell}[kind](
                 getattr(results, table)[name], getattr(begin, table)[name], part, k
             )
         there = {(t, n) for t in ("bodies", "beams", "shells") for n in getattr(results, t)}
         assert seen == there
+
+
+def check_cells(group, cells, k):
+    """Every number of every quantity of the elements, of plies and recovery points the largest; NaN of all others."""
+    table = group.path.partition("/")[0]
+    wanted = {}
+    for word, axes in OF_ELEMENTS.get(table, {}).items():
+        try:
+            values = getattr(group, word)[k]
+        except ResultError:
+            continue
+        if "p" in axes:
+            axis = 2 if table == "beams" else 1
+            least, most = np.nanmin(values, axis), np.nanmax(values, axis)
+            values = np.where(-least > most, least, most)
+        places = ("start", "middle", "end") if table == "beams" else ("behind", "in_front")
+        if "s" in axes:
+            wanted |= {f"{word}_{place}": values[:, j] for j, place in enumerate(places)}
+        else:
+            wanted[word] = values
+    if table == "shells":
+        assert set(wanted) >= {word for word in group.series if group.quantities()[word].sizes[:2] == ["T", "e"]}
+    for word, found in cells.items():
+        if word in wanted:
+            values = np.reshape(wanted[word], (len(wanted[word]), -1))[cells["element"]]
+            same(np.reshape(found, (len(found), -1))[:, : values.shape[1]], values, f"{group.path}/{word}")
+        elif word not in ("component", "element"):
+            assert np.all(np.isnan(found)), f"{group.path}: {word}"
+    assert set(wanted) <= set(cells)
 
 
 def check_body(body, begin, part, k):

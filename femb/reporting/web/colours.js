@@ -2,7 +2,7 @@
 
 const VIRIDIS = ["#462a7a", "#453781", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
 const SIGNED = ["#174a8c", "#3c78b4", "#7fa9cf", "#bccddb", "#d9dadb", "#e6c4b4", "#dd957a", "#c65a45", "#9c1f2b"];
-const PLAIN = { beam: "#4f86b8", body: "#b9bfc6", flexible: "#8fa9bf", marker: "#d0843c", rod: "#d0843c", ring: "#8a4fa8", cone: "#d4a017", arrow: "#1a8a63" };
+const PLAIN = { beam: "#4f86b8", body: "#b9bfc6", flexible: "#8fa9bf", marker: "#d0843c", rod: "#d0843c", ring: "#8a4fa8", cone: "#d4a017", arrow: "#1a8a63", drum: "#4f9fd8" };
 const SIDES = ["#c98b52", "#5b8fc7"]; // of a shell, behind its normal and in front
 const BY_SIDE = ", side seen";
 const LISTED = 14; // entries of a legend
