@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import groupby
 from typing import Any
 
@@ -346,6 +346,13 @@ class JointCoordinates:
         rates, gradients = np.empty((1, self.count)), np.empty((0, self.count, 12))
         motion = Bound(measure, self.index, self.data, q, v, self.fixed, values, rates, gradients)
         return [motion, Bound(unwrap, self.is_angle, reference, values)]
+
+    @cached_property
+    def turning(self) -> Ints:
+        """Places in v of the angular velocities of frames between which angles are."""
+        ends = [self.index[self.is_angle][:, first + np.array([IN_V, HAS_AXES])] for first in (FIRST, SECOND)]
+        places = [place[(place >= 0) & (has_axes == 1)] + 3 for place, has_axes in (end.T for end in ends)]
+        return np.unique(np.concatenate(places))
 
     def accelerations(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """Second rates (s, m) at s states with v' = a."""

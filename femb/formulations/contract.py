@@ -150,7 +150,7 @@ class Formulation(Protocol):
 
     @property
     def turning(self) -> Turning:
-        """Rates of rotation in v that limit the length of explicit steps."""
+        """Rates of rotation in v that limit the length of steps, in which joints would lose turns."""
 
     # Discrete states
 

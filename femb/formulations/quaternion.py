@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.options import Tolerances
-from femb.base.types import NO_PLACES, ErrorScale, Floats, Ints, Turning
+from femb.base.types import ErrorScale, Floats, Ints, Turning
 from femb.formulations.contract import Transformed
 from femb.layout.element import TrialError
 from femb.numerics import kinematics, rotations
@@ -470,8 +470,9 @@ class QuaternionForm(Transformed):
 
     @property
     def turning(self) -> Turning:
-        """Rates of the quaternions of frames, of length half the angular velocity, where joints count angles."""
-        return self._system_coordinates[2] if self.system.has_angles else NO_PLACES, 4, 2.0
+        """Rates of quaternions, half the angular velocity long, of frames between which joints count angles."""
+        _, _, quaternions, omega = self._system_coordinates
+        return quaternions[np.isin(omega, self.system.coordinates_of_joints.turning)], 4, 2.0
 
     def velocities(self, q: Floats, rate: Floats) -> Floats:
         """v (s, n_v) of s states: G q' over p.p, independent of the length of quaternions."""

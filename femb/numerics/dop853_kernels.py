@@ -17,13 +17,11 @@ import math
 import numpy as np
 
 from femb.numerics.compiler.compile import inlined, kernel
-from femb.numerics.kinematics import error_norm
+from femb.numerics.kinematics import MOST_TURNED, error_norm, turn
 
 TIME, LENGTH = range(2)
 STEPS, REJECTED, EVALUATIONS, INSTANTS = range(4)
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
-# rad, in a step: joints count their turns where they turn by less than a half.
-MOST_TURNED = 0.5 * math.pi
 # A larger error is not finite, or about to be.
 LOST = 1e300
 
@@ -61,14 +59,9 @@ def error_size(estimates, scales, n_q, h, y0, y1, K, fifth):
             three = worst
     if not five + three < math.inf:
         return math.inf
-    places, width, factor = turning
-    turned = 0.0
+    (places, width, factor), turned = turning, 0.0
     for j in places:
-        first = last = 0.0
-        for k in range(n_q + j, n_q + j + width):
-            first += y0[k] * y0[k]
-            last += y1[k] * y1[k]
-        turned = max(turned, 0.5 * factor * abs(h) * (math.sqrt(first) + math.sqrt(last)))
+        turned = max(turned, turn(n_q + j, width, factor, h, y0, y1))
     error = five * five / math.hypot(five, 0.1 * three) if five > 0.0 else 0.0
     return max(error, (turned / MOST_TURNED) ** 8)
 

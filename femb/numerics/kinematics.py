@@ -95,6 +95,36 @@ def error_norm(start, size, atol, rtol, error, x):
     return worst
 
 
+# rad, of a frame in a step: joints count their turns where two frames turn by less than a half against each other.
+MOST_TURNED = 0.5 * math.pi
+
+
+@inlined
+def turn(j, width, factor, h, v0, v1):
+    """The turn (rad) of a frame in a step of length h (s) between velocities v0 and v1 (n_v,).
+
+    j, width, factor : place in v of its rates of rotation, how many they are, and the angular velocity by their size.
+    """
+    first = last = 0.0
+    for k in range(j, j + width):
+        first += v0[k] * v0[k]
+        last += v1[k] * v1[k]
+    return 0.5 * factor * abs(h) * (math.sqrt(first) + math.sqrt(last))
+
+
+@kernel_with_entry
+def turned_too_far(turning, length, v0, v1):
+    """The first place in v of a frame that turns by more than MOST_TURNED in a step, -1 for none.
+
+    turning : the places, width and factor of ``turn``. length (1,) : of the step, s. v0, v1 (1, n_v) : at its ends.
+    """
+    places, width, factor = turning
+    for j in places:
+        if not turn(j, width, factor, length[0], v0[0], v1[0]) <= MOST_TURNED:
+            return j
+    return -1
+
+
 @kernel_with_entry
 def newton_tolerance(scale_q, scale_v, q, v, step, limits):
     """limits (groups,) : absolute tolerances of the velocities for Newton's iteration in a step (1,) of length h (s).

@@ -317,6 +317,7 @@ class BdfEquations(OneStateStepper):
         n_q, n_v, n = self.form.n_q, self.form.n_v, self.history.D.shape[1]
         self._start = np.empty((1, n_q)), np.empty((1, n_v))
         # see ``predict``; predicted values and their slope, and the increment of the history
+        self._length = np.empty(1)
         self._numbers, (self._predicted, self._slope, self._increment) = np.empty(4), np.empty((3, n))
         # the known part of q, and the correction of velocities
         self._known, self._d = np.empty(n_q), np.empty(n_v)
@@ -343,6 +344,7 @@ class BdfEquations(OneStateStepper):
         """
         mu = float(ALPHA[self.order]) / h
         self._numbers[:] = mu, 1.0 / mu, self.order, self.history.h
+        self._length[0] = h
         (q, v), multipliers = self._start, self._states[4]
         q[0], v[0], multipliers[0] = self.q, self.v, self.multipliers
         if not full:

@@ -35,12 +35,15 @@ import math
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
+import numpy as np
+
 from femb.base.errors import SolveError
 from femb.base.options import Run
 from femb.base.types import Ability, Bools, Floats
 from femb.formulations.contract import Formulation
 from femb.layout.bound_updates import BoundUpdates
 from femb.layout.element import InputError, TrialError
+from femb.numerics.kinematics import turned_too_far
 
 # Smallest step, in ulp of t.
 SMALLEST_STEP = 16.0
@@ -240,6 +243,12 @@ GRID = 16.0
 OF_LOW_ORDER = 0.2
 
 
+def turned_too_fast(form: Formulation, place: int) -> str:
+    """The message about a frame, whose rates of rotation are at this place in v, that ``turned_too_far``."""
+    frame = form.layout.velocity_labels()[place].partition(":")[0]
+    return f"{frame!r} makes more than a quarter of a turn in it, where joints would lose turns"
+
+
 def longest_step(stepper: StepperState, share: float) -> float:
     """The longest step (s) that the elements admit at the state of a stepper; infinity for any.
 
@@ -252,7 +261,13 @@ def longest_step(stepper: StepperState, share: float) -> float:
 
 
 def check_fixed_step(stepper: StepperState, h: float) -> None:
-    """Refuse a step of fixed length h (s) that is longer than the elements admit. Raises SolveError."""
+    """Refuse a step of fixed length h (s) that is longer than the elements and turns admit. Raises SolveError."""
+    form, v = stepper.form, stepper.v[None]
+    if (place := turned_too_far(form.turning, np.array([h]), v, v)) >= 0:
+        raise SolveError(
+            f"step {h:.6g} s at t = {stepper.t:.6g} s is too long: {turned_too_fast(form, place)}; try a smaller step, "
+            "or method 'radau', which chooses its steps"
+        )
     if stepper.form.system.limits_steps and h > (longest := longest_step(stepper, OF_LOW_ORDER)):
         raise SolveError(
             f"step {h:.6g} s at t = {stepper.t:.6g} s is too long for a wheel with imbalance or harmonics: at most "

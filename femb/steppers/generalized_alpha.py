@@ -194,9 +194,9 @@ class GeneralizedAlpha(OneStateStepper):
         self.restart()
 
     def _limit_steps(self) -> None:
-        if self.fixed is None:
-            super()._limit_steps()
-        else:
+        super()._limit_steps()
+        if self.fixed is not None:
+            self.max_step = self.fixed
             check_fixed_step(self, self.h)
 
     def restart(self) -> None:
@@ -252,7 +252,8 @@ class GeneralizedAlpha(OneStateStepper):
         q, v, *rates = np.split(self._at_start, n_q + n_v * np.arange(4))
         self._start, self._rates = (q[None], v[None]), rates
         self._A_end, self._slope_to_end, self._no_slope = np.empty((1, n_v)), np.empty(n_v), np.zeros(n_v)
-        self._lengths, self._turned = np.empty(3), np.zeros(1)
+        self._lengths, self._way = np.empty(3), np.zeros(1)
+        self._length = self._lengths[:1]
         self._work = np.empty((1, n_v)), np.empty((1, n_q))
 
     def _first_step(self) -> float:
@@ -309,7 +310,7 @@ class GeneralizedAlpha(OneStateStepper):
         of_weight = WEIGHT_OF_VELOCITIES - 1.0, OF_TIME * self.run.atol.rate_time
         errors = Bound(
             find_errors, coordinates, scales, of_weight, lengths, at_start, (slope, self._slope_to_end), end,
-            self._work[0], self._turned, (self._error_q, self._error_v, self._unfiltered, self._raw),
+            self._work[0], self._way, (self._error_q, self._error_v, self._unfiltered, self._raw),
         )  # fmt: skip
         return [start], finish, [errors] if self.fixed is None else [], []
 
@@ -322,7 +323,7 @@ class GeneralizedAlpha(OneStateStepper):
         self._hidden = not self._raw[0] <= 1.0
         self.error_v = self._error_v[0, : self.form.n_v]
         norm = self._kept_norm(self._low_pass) if self._low_pass else trial
-        return max(norm, float(self._turned[0] / self._most_turned) ** 6)
+        return max(norm, float(self._way[0] / self._most_turned) ** 6)
 
     def _factor(self, error: float) -> float:
         return MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, max(MIN_FACTOR, SAFETY * error ** (-1.0 / 3.0)))

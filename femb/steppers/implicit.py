@@ -13,10 +13,12 @@ from femb.base.options import GivenScales, Run
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.layout.discrete import DiscreteState
+from femb.layout.element import TrialError
 from femb.layout.protocols import LowRankTangent
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Program
+from femb.numerics.kinematics import turned_too_far
 from femb.numerics.threads import one_after_another
-from femb.steppers.contract import BookedStatistics
+from femb.steppers.contract import BookedStatistics, turned_too_fast
 from femb.steppers.dense import SolvedStep
 from femb.steppers.low_pass import AGAIN, HELD_UP, PASSES, ErrorFilter, FilterStatistics, LowPass
 from femb.steppers.replay import TakenStep
@@ -43,7 +45,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
     estimate, ``_reached`` takes the end, and ``_accept`` goes there. A solved step is the norm of its error.
 
     ``_states`` : inputs (s, n_u), coordinates, velocities, accelerations and multipliers at the s states of a step.
-    ``_start`` : q (1, n_q) and v (1, n_v) at its start.
+    ``_start`` : q (1, n_q) and v (1, n_v) at its start. ``_length`` (1,) : s.
     """
 
     # where accepted steps are noted with their stages, if at all
@@ -63,6 +65,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
     _allocated_for: object = None
     _sizes: tuple[int, ...] = ()
     _start: tuple[Floats, Floats]
+    _length: Floats
     _program: StepProgram
     memory = (
         *VariableStep.memory,
@@ -245,6 +248,8 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
             self._low_pass.filter = self._low_pass.of = None
         self._bind_matrices()
         self._allocate_start()
+        at_ends = self._start[1], self._reached_state[1]
+        self._turned = Bound(turned_too_far, form.turning, self._length, *at_ends, check=self._check_turns)
         self._program = StepProgram(self._bound_stages())
 
     @abstractmethod
@@ -336,6 +341,10 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, float]):
     def _take_apart(self) -> None:
         """Take up the calls of the stages anew, of which some have been replaced."""
         self._program.take_apart()
+
+    def _check_turns(self, place: int) -> None:
+        if place >= 0 and self.given is None:
+            raise TrialError(turned_too_fast(self.form, place))
 
     def _project_anew(self, result: int | None = None) -> None:
         """Project the end of a step by other factors, unless the kernel has returned -1. Raises TrialError."""
@@ -505,6 +514,7 @@ class OneStateStepper(ImplicitStepper):
             end=[
                 self._copy_end,
                 self._projection,
+                self._turned,
                 self._bound_rates(u, *self._reached_state, multipliers, self._powers),
                 *ends,
             ],

@@ -182,7 +182,7 @@ class RadauEquations(ImplicitStepper):
                 ),
             ],
             again=[Bound(add_errors, error_q, error_v, q, v, self._unfiltered), *errors],
-            end=[self._copy_end, self._projection, self._bound_rates(inputs, Q, V, L, self._powers)],
+            end=[self._copy_end, self._projection, self._turned, self._bound_rates(inputs, Q, V, L, self._powers)],
             ahead=[
                 Bound(find_trend, turning, h, trend, *states, V, Q, L, turns, np.empty((2, form.n_v))),
             ],

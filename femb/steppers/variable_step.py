@@ -332,8 +332,7 @@ class VariableStep(ABC, Generic[F, T]):
 
     def _accepted(self, limit: float) -> AcceptedStep:
         """Try steps until one is accepted."""
-        if self.form.system.limits_steps:
-            self._limit_steps()
+        self._limit_steps()
         h, self._rejections = min(self.h, self.max_step), 0
         cause: str | Exception = ABOVE_TOLERANCE
         while True:
@@ -425,7 +424,8 @@ class VariableStep(ABC, Generic[F, T]):
 
     def _limit_steps(self) -> None:
         """Set ``max_step`` to what the run and the elements admit at the present state."""
-        self.max_step = min(self._most, longest_step(self, self.share_of_longest))
+        if self.form.system.limits_steps:
+            self.max_step = min(self._most, longest_step(self, self.share_of_longest))
 
     def land(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         """Restart where a contact begins or ends, an instant within the last step or shortly after it."""

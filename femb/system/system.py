@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.types import NO_PLACES, Floats, Loop, Turning
+from femb.base.types import Floats, Loop, Turning
 from femb.base.values import shallow_copy
 from femb.layout.layout import Layout
 from femb.layout.protocols import Begins
@@ -166,8 +166,8 @@ class System(MotionEquations):
 
     @property
     def turning(self) -> Turning:
-        """Angular velocities of frames, where joints count angles."""
-        return self.coordinates[3] if self.has_angles else NO_PLACES, 3, 1.0
+        """Angular velocities of the frames between which joints count angles."""
+        return self.coordinates_of_joints.turning, 3, 1.0
 
     @property
     def has_steps(self) -> bool:

@@ -13,6 +13,7 @@ from femb import (
     Prismatic,
     Revolute,
     RigidBody,
+    SolveError,
     simulate,
 )
 
@@ -91,12 +92,33 @@ def test_a_contact_within_rounding_of_the_end(form, method, ulps):
 @pytest.mark.parametrize("base", ["ground", "b"])
 def test_joints_count_turns(method, form, error, rtol, base):
     """Rotations of these methods are nearly exact: the angle that a joint counts limits the length of their steps."""
+    angles, exact = spun(base, method=method, formulation=form, rtol=rtol)
+    np.testing.assert_allclose(angles, exact, atol=max(20.0 * rtol, error))
+
+
+def spun(base, **options):
+    """Angles (k,) of a joint whose motor turns a body against another, by a run and exactly."""
     model = Model("spins", gravity=(0, 0, 0))
     for name in ("a", "b"):
         model.add(RigidBody(name, mass=1.0, inertia=INERTIA))
     model.add(Revolute("j", JointEnd(base, axis=(0, 1, 0)), JointEnd("a"), start=START, rates=4.0))
     model.add(JointMotor("m", joint="j", force=TORQUE))
-    results = simulate(model, duration=5.0, method=method, formulation=form, rtol=rtol, output_interval=0.1)
+    results = simulate(model, duration=5.0, output_interval=0.1, **options)
     t, a = results.time, TORQUE / INERTIA * (1.0 if base == "ground" else 2.0)
-    exact = START + 4.0 * t + 0.5 * a * t**2
-    np.testing.assert_allclose(results.joints["j"].coordinates[:, 0], exact, atol=max(20.0 * rtol, error))
+    return results.joints["j"].coordinates[:, 0], START + 4.0 * t + 0.5 * a * t**2
+
+
+@pytest.mark.parametrize("form", ["velocity", "quaternion"])
+@pytest.mark.parametrize("base", ["ground", "b"])
+def test_joints_count_turns_at_loose_tolerances(form, base):
+    """Radau's error of 100 rad is below the tolerance asked for, a lost turn is not."""
+    angles, exact = spun(base, method="radau", formulation=form, rtol=1e-2)
+    np.testing.assert_allclose(angles, exact, atol=1e-2)
+
+
+@pytest.mark.parametrize("form", ["velocity", "quaternion"])
+def test_fixed_steps_in_which_joints_would_lose_turns_are_refused(form):
+    angles, exact = spun("b", method="generalized-alpha", formulation=form, step=0.02)
+    np.testing.assert_allclose(angles, exact, atol=0.3)
+    with pytest.raises(SolveError, match=r"step 0\.1 s at t = .* s is too long: 'a' makes more than a quarter"):
+        spun("b", method="generalized-alpha", formulation=form, step=0.1)
