@@ -83,10 +83,15 @@ class Frozen(ReadOnly[np.ndarray]):
 class LazyArrays(ByName[np.ndarray]):
     """Arrays that are loaded on first use, maybe with others beside them; their shapes are known before."""
 
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], Mapping[str, np.ndarray]]) -> None:
+    def __init__(
+        self,
+        shapes: Mapping[str, tuple[int, ...]],
+        load: Callable[[str], Mapping[str, np.ndarray]],
+        read: Callable[[str, slice], np.ndarray] | None = None,
+    ) -> None:
         self.shapes = dict(shapes)
         super().__init__(self.shapes)
-        self._load = load
+        self._load, self._read = load, read
         self._loaded: dict[str, np.ndarray] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -95,6 +100,10 @@ class LazyArrays(ByName[np.ndarray]):
                 raise KeyError(name)
             self._loaded |= {each: frozen(array) for each, array in self._load(name).items()}
         return self._loaded[name]
+
+    def rows(self, name: str, rows: slice) -> np.ndarray:
+        """Some rows of an array, which are not kept."""
+        return self[name][rows] if name in self._loaded or self._read is None else self._read(name, rows)
 
 
 class Chosen(ByName[np.ndarray]):
@@ -151,6 +160,11 @@ def frozen(array: Any) -> np.ndarray:
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def rows_of(arrays: Arrays, name: str, rows: slice) -> np.ndarray:
+    """Some rows of an array; of one in a file these alone are read."""
+    return arrays.rows(name, rows) if isinstance(arrays, LazyArrays) else arrays[name][rows]
 
 
 def read_only(arrays: Arrays) -> Arrays:

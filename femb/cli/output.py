@@ -311,15 +311,20 @@ def stamp(file: Path) -> tuple[int, int] | None:
     return state.st_ino, state.st_mtime_ns
 
 
-def read_results(results: Path) -> "tuple[Path, Results]":
+def read_results(results: Path, lazy: bool = False) -> "tuple[Path, Results]":
     """The result file of a path, and the results in it; prints a note on a later unfinished run, and the output times
-    of an unfinished run, on stderr."""
+    of an unfinished run, on stderr.
+
+    lazy : arrays of a complete run are read and checked on first use.
+    """
     from femb.results.results import Results
-    from femb.results.storage.read import find_results, part_of
+    from femb.results.storage.read import find_results, part_of, read_content
 
     file = find_results(results)
     later = part_of(file).exists() and file.exists()
-    data = Results.read(file)
+    data = Results(*read_content(file, lazy=True)) if lazy else None
+    if data is None or data.status != "complete":
+        data = Results.read(file)
     if later:
         click.echo(f"{part_of(file)}: a later run, not finished", err=True)
     if data.status == "running":

@@ -196,7 +196,7 @@ def export(
             flag = flags.get(name, f"--{name}")
             raise ResultError(f"{flag}: the format {form} has no such option")
         with counted(quiet) as progress:
-            file, data = read_results(results)
+            file, data = read_results(results, lazy=True)
             folder = out or file.parent / form
             check_free(folder, force)
             paths = EXPORTERS[form](data, folder, every=every, progress=progress, **options)

@@ -1,16 +1,17 @@
 """Tables of time histories as text, for spreadsheets and other programs; numpy only."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from itertools import cycle, product
+from functools import partial
+from itertools import cycle, groupby, product
 from pathlib import Path
 
 import numpy as np
 
-from femb.base.arrays import listing
+from femb.base.arrays import listing, rows_of, shapes_of
 from femb.base.errors import ResultError
 from femb.base.quantity import AXES, ENDS, Group
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.pictures.files import Span, chosen_times, writing
 from femb.results.names import Named, named
 from femb.results.results import Results, results_of
@@ -18,6 +19,10 @@ from femb.results.view import INERTIAL
 
 # The table of quantities that are asked for by name.
 QUANTITIES = "quantities.csv"
+# Groups of the whole model, whose tables are written where their names are asked for.
+ACCOUNTS = ("audit", "budget")
+# Output times that are read at a time.
+ROWS = 1 << 13
 
 
 def export_csv(
@@ -47,13 +52,14 @@ def export_csv(
         every: interval of the output times to write.
         at: instant (s) to write alone; the output time that is nearest to it is taken.
         times: first and last instant, s; None for those of the results.
-        items: names of the items to write, in which * and ? are wildcards; all by default.
+        items: names of the items to write, in which * and ? are wildcards; by default all but the audit and the
+            accounts of the budget, "audit" and as "drivers".
         what: names of quantities, such as "hub.position" or "boom.tip.deflection.z", to write alone, into one table.
         progress: called as ``progress(done, total)`` after every file.
 
     Returns:
         The files ``body_NAME.csv``, ``beam_NAME.csv``, ``joint_NAME.csv``, ``driver_NAME.csv``, ``spring_NAME.csv``,
-        ``load_NAME.csv`` and ``audit.csv``, those of ``items``; of ``what`` ``quantities.csv``.
+        ``load_NAME.csv``, those of ``items``; of ``what`` ``quantities.csv``.
 
     Raises:
         ResultError: nothing to write, an unknown frame or name, a folder that cannot be written.
@@ -67,9 +73,8 @@ def export_csv(
             raise ResultError("items are given beside what: give one of them")
         found = [named(results, name) for name in what]
         with writing(folder) as drafts:
-            columns = [(_of_one(each), each.values[chosen]) for each in found]
-            _write(drafts.new(QUANTITIES), [first, *(name for names, _ in columns for name in names)],
-                   [results.time[chosen], *(values for _, values in columns)])  # fmt: skip
+            _write(drafts.new(QUANTITIES), [first, *(name for each in found for name in _of_one(each))], chosen,
+                   [results.time.__getitem__, *(each.values.__getitem__ for each in found)])  # fmt: skip
         return [folder / QUANTITIES]
     groups = {_name(group): group for group in results.groups() if _series(results, group)}
     if not groups:
@@ -80,12 +85,16 @@ def export_csv(
             raise ResultError(f"items: got {pattern!r}; items are {there}")
     if items:
         groups = {name: g for name, g in groups.items() if any(fnmatchcase(g.name, pattern) for pattern in items)}
+    else:
+        groups = {name: g for name, g in groups.items() if g.path.partition("/")[0] not in ACCOUNTS} or groups
     files = [f"{name}.csv" for name in groups]
     with writing(folder) as drafts:
         for done, (file, group) in enumerate(zip(files, groups.values(), strict=True), start=1):
-            arrays = {name: array[chosen] for name, array in _series(results, group).items()}
-            names = [column for name, each in arrays.items() for column in _column_names(group, name, each.shape[1:])]
-            _write(drafts.new(file), [first, *names], [results.time[chosen], *arrays.values()])
+            names = [column for name, shape in _series(results, group).items()
+                     for column in _column_names(group, name, shape[1:])]  # fmt: skip
+            paths = [f"{group.path}/{name}" for name in _series(results, group)]
+            columns = (partial(rows_of, results.series, path) for path in paths)
+            _write(drafts.new(file), [first, *names], chosen, [results.time.__getitem__, *columns])
             if progress is not None:
                 progress(done, len(groups))
     return [folder / file for file in files]
@@ -96,8 +105,10 @@ def _name(group: Group) -> str:
     return group.path if group.path == "audit" else f"{group.word or group.path.partition('/')[0]}_{group.name}"
 
 
-def _series(results: Results, group: Group) -> dict[str, Floats]:
-    return {name: array for name, array in group.arrays.items() if f"{group.path}/{name}" in results.series}
+def _series(results: Results, group: Group) -> dict[str, tuple[int, ...]]:
+    """The shapes of the arrays over time of a group, by name."""
+    shapes = shapes_of(results.series)
+    return {name: shapes[f"{group.path}/{name}"] for name in group.arrays if f"{group.path}/{name}" in shapes}
 
 
 def _of_one(quantity: Named) -> list[str]:
@@ -108,15 +119,24 @@ def _of_one(quantity: Named) -> list[str]:
     return [".".join([quantity.path, *parts]) + unit for parts in product(*names)]
 
 
-def _write(path: Path, names: Sequence[str], columns: Sequence[Floats]) -> None:
-    """A table of columns (T, ...) with their names."""
-    # Row by row, because a table of text is several times the size of the numbers.
-    flat = [array.reshape(len(array), -1) for array in columns]
+def _write(
+    path: Path, names: Sequence[str], instants: Sequence[int], columns: Sequence[Callable[[slice], Floats]]
+) -> None:
+    """A table at increasing instants of columns, functions of the rows, (k, ...), with their names."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
         # a comma in a name would be a column of its own
         file.write(",".join(name.replace(",", "") for name in names) + "\n")
-        for row in zip(*flat, strict=True):
-            file.write(",".join(map(repr, np.concatenate(row).tolist())) + "\n")
+        # In parts, because a table of text is several times the size of the numbers.
+        for _, part in groupby(instants, lambda k: k // ROWS):
+            each = list(part)
+            for row in _rows(columns, slice(each[0], each[-1] + 1), np.array(each) - each[0]):
+                file.write(",".join(map(repr, row)) + "\n")
+
+
+def _rows(columns: Sequence[Callable[[slice], Floats]], rows: slice, chosen: Ints) -> Iterable[list[float]]:
+    found = [column(rows)[chosen].reshape(len(chosen), -1) for column in columns]
+    result: list[list[float]] = np.concatenate(found, axis=1).tolist()
+    return result
 
 
 def _column_names(group: Group, name: str, shape: tuple[int, ...]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Meshes and tables read back, against closed forms."""
 
 import json
+import tracemalloc
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -20,6 +21,7 @@ from femb.export.formats import EXPORTERS
 from femb.numerics import rotations
 from femb.pictures import geometry
 from femb.results.results import Results
+from femb.results.storage.read import read_content
 
 HINGE = (("force", "[N]"), ("torque", "[N m]"))
 L_SECTION = np.array([[0, 0], [3, 0], [3, 1], [1, 1], [1, 4], [0, 4]]) * 0.01
@@ -333,7 +335,7 @@ def columns(table, *names):
 
 def test_tables_hold_every_array_with_all_its_digits(tmp_path):
     results = Results(*satellite())
-    files = export_csv(results, tmp_path / "tables")
+    files = export_csv(results, tmp_path / "tables", items=["*"])
     names = ["body_hub", "beam_right", "beam_left", "joint_hinge", "audit"]
     assert files == [tmp_path / "tables" / f"{name}.csv" for name in names]
     groups = [*results.bodies.values(), *results.beams.values(), *results.joints.values(), results.audit]
@@ -344,9 +346,30 @@ def test_tables_hold_every_array_with_all_its_digits(tmp_path):
         np.testing.assert_array_equal(table, whole)
 
 
+def test_tables_of_many_times_are_written_in_parts(tmp_path, monkeypatch):
+    """From a file they take memory for some output times, whatever their number; the audit is written where asked."""
+    monkeypatch.setattr("femb.export.csv.ROWS", 64)
+    peaks = []
+    for times in (100, 900):
+        results, folder = Results(*satellite(times=times, elements=3)), tmp_path / str(times)
+        folder.mkdir()
+        results.write(folder / "results.h5")
+        read = Results(*read_content(folder, lazy=True))
+        tracemalloc.start()
+        files = export_csv(read, folder, every=2)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert [file.name for file in files] == ["body_hub.csv", "beam_right.csv", "beam_left.csv", "joint_hinge.csv"]
+    beam = results.beams["right"]
+    assert peaks[1] - peaks[0] < 0.2 * sum(beam[name].nbytes for name in beam.series)
+    table = table_of(files[1])
+    np.testing.assert_array_equal(table["node3_position_y [m]"], beam.position[::2, 3, 1])
+    np.testing.assert_array_equal(table["time [s]"], results.time[::2])
+
+
 def test_columns_of_tables_are_named_with_their_units(tmp_path):
     results = Results(*satellite())
-    hub, right, _, hinge, audit = map(table_of, export_csv(results, tmp_path))
+    hub, right, _, hinge, audit = map(table_of, export_csv(results, tmp_path, items=["*"]))
     np.testing.assert_array_equal(hub["time [s]"], results.time)
     np.testing.assert_array_equal(hub["quaternion_w [-]"], results.bodies["hub"].quaternion[:, 0])
     beam = results.beams["right"]
@@ -373,7 +396,8 @@ def test_what_has_no_known_name_is_in_the_table_by_number(tmp_path):
 
 
 def test_tables_in_the_frame_of_a_body(tmp_path):
-    hub, right, left, _, audit = map(table_of, export_csv(Results(*satellite()), tmp_path, frame="hub", every=4))
+    tables = export_csv(Results(*satellite()), tmp_path, frame="hub", every=4, items=["*"])
+    hub, right, left, _, audit = map(table_of, tables)
     assert len(hub["time [s]"]) == 6
     for name, values in hub.items():
         if name != "time [s]":

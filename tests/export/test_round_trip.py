@@ -214,7 +214,7 @@ COLUMN = re.compile(PLACES + r"(?P<rest>.+?)(?: \[(?P<unit>.*)\])?")
 
 def check_tables(results, folder):
     """Every column, by the words and numbers of its name, and its unit."""
-    files = {file.stem: file for file in export_csv(results, folder)}
+    files = {file.stem: file for file in export_csv(results, folder, items=["*"])}
     groups = {f"{g.word}_{g.name}" if g.path != "audit" else "audit": g for g in results.groups()}
     for stem, file in files.items():
         group = groups[stem]

@@ -175,7 +175,7 @@ def test_budgets_leave_by_every_exit(tmp_path):
     read = femb.Results.read(file)
     name = "budget.thrusters.angular_impulse"
     np.testing.assert_array_equal(read[name], results.budget["thrusters"].angular_impulse)
-    femb.export_csv(read, tmp_path / "csv")
+    femb.export_csv(read, tmp_path / "csv", items=["thrusters"])
     with (tmp_path / "csv" / "account_thrusters.csv").open() as table:
         head = next(csv.reader(table))
     assert {"work [J]", "impulse_x [N s]", "angular_impulse_z [N m s]"} < {*head}

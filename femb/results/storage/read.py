@@ -188,8 +188,12 @@ def lazily(
                 _check_time(arrays[name], attributes)
         return arrays
 
+    def read(name: str, rows: slice) -> np.ndarray:
+        with reading(path), h5py.File(file, "r") as content:
+            return read_array(content[name], rows)
+
     kept = {name: values for name, values in attributes.items() if values}
-    return Content(LazyArrays(series, load), LazyArrays(static, load), kept)
+    return Content(LazyArrays(series, load, read), LazyArrays(static, load), kept)
 
 
 def _check_time(time: np.ndarray, attributes: Attributes) -> int:
