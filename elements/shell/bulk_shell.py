@@ -202,7 +202,9 @@ def _sheet(data: BulkData, card: Card, zoffs: float, thickness: float | None) ->
         ply = ply_of(first, thickness, 0.0)
         wall = wall_of_plies([ply], -zoffs)
         return LaidWall(replace(wall, mass=wall.mass + extra), [ply], -zoffs)
-    if not named["MID3"]:
+    if not named["MID2"]:
+        shear = NO_STIFFNESS  # else rotations that walls share would stiffen the corners of a box of membranes
+    elif not named["MID3"]:
         shear = NO_SHEAR
     (A, _, density), (D, _, _), (_, S, _) = (plane_stiffness(each) for each in (first, second, third))
     A = thickness * A * (1.0 if named["MID1"] else NO_STIFFNESS)

@@ -359,3 +359,20 @@ def test_coupling_material_is_that_of_an_unsymmetric_laminate(tmp_path):
         curl[6 * k + 2], curl[6 * k + 4] = 0.5 * x * x, -x
         curl[6 * k] = 0.3 * x
     np.testing.assert_allclose(curl @ other @ curl, curl @ one @ curl, rtol=1e-6)
+
+
+def test_walls_without_bending_fold_and_twist_freely(tmp_path):
+    """Membranes have no shear across them: of two in a line the second folds and twists, though rotations of both far
+    sides are held."""
+    grids = [grid(1, 0, 0), grid(2, 1, 0), grid(3, 2, 0), grid(4, 0, 1), grid(5, 1, 1), grid(6, 2, 1)]
+    walls = ["CQUAD4,1,2,1,2,5,4", "CQUAD4,2,2,2,3,6,5", METAL]
+    model = read(tmp_path, *grids, *walls, "PSHELL,2,1,.01")
+    K = model.stiffness.toarray()
+    far = [model.dofs[list(model.numbers).index(number), 2] for number in (3, 6)]
+    row = [model.dofs[list(model.numbers).index(number)] for number in (1, 4)]
+    edge = [model.dofs[list(model.numbers).index(number), 2] for number in (2, 5)]
+    turns = [model.dofs[list(model.numbers).index(number), 3:] for number in (3, 6)]
+    held = np.concatenate([*row, edge, *turns])
+    rest = np.setdiff1d(np.flatnonzero(np.diag(K) > 0.0), [*held, *far])
+    fold = K[np.ix_(far, far)] - K[np.ix_(far, rest)] @ np.linalg.solve(K[np.ix_(rest, rest)], K[np.ix_(rest, far)])
+    assert np.trace(fold) < 1e-6 * E * 0.01
