@@ -350,7 +350,7 @@ def report(results: Path, others: tuple[Path, ...], out: Path | None, frames: in
 
     What was run, the audit in words, the moving structure, time histories, peak loads; also of the results of modes,
     static, sweep, sensitivity, linearize, loop and shake. RESULTS may be the folder of any of these. The plots of
-    histories also show those of each OTHER run, dashed.
+    histories also show those of each OTHER run, dashed; of a study, as of margins, its map or curves stand there.
     """
     from femb.reporting.report import report as write
 

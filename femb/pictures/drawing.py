@@ -190,6 +190,13 @@ def png(figure: "Figure", dpi: int = 70) -> bytes:
     return buffer.getvalue()
 
 
+def svg(figure: "Figure") -> str:
+    """A figure as the text of a picture, for pages."""
+    buffer = BytesIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue().decode()
+
+
 def _styles(panel: Panel) -> list[tuple[Any, str]]:
     """Colour and line style of every curve; curves beyond the number of colours are dashed."""
     if panel.positions is None:

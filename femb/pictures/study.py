@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.pictures.drawing import INK, PALETTE, SEQUENCE, listed, styled, titled
 from femb.pictures.frequency import draw_campbell
 from femb.results.sobol import sobol_indices
@@ -25,6 +25,7 @@ MOST_BARS = 20
 MOST_ROWS, MOST_COLUMNS, MOST_CURVES = 6, 4, 6
 # Of a map, about.
 LEVELS = 10
+KEY: dict[str, Any] = {"ncols": 5, "fontsize": 8, "frameon": False}
 # Outputs of values that differ by less than this part of their size are drawn as one bar.
 SAME = 1e-9
 
@@ -96,54 +97,92 @@ def draw_curves(results: "Results", names: Sequence[str] = ()) -> "Figure":
 
 def draw_map(results: "Results", names: Sequence[str] = ()) -> "Figure":
     """Draw every output, or some, over the two variables of a study, with its limits, the nominal values and where
-    loops are not stable.
+    loops are not stable; of three variables, a map for each value of the one that has the fewest.
 
-    Raises ResultError: other variables than two numbers, unknown outputs, outputs without values.
+    Raises ResultError: other variables than two or three numbers, unknown outputs, outputs without values.
     """
-    from matplotlib.patches import Patch
-    from matplotlib.tri import Triangulation
-
     sweep = Sweep.of(results)
     chosen = _outputs(sweep, names)
-    spread = [is_numeric(values) and np.ptp(np.asarray(values, float)) > 0.0 for values in sweep.variables.values()]
-    if spread != [True, True]:
-        raise ResultError(f"a map is of two variables with several numbers each; got {', '.join(sweep.variables)}")
-    points = np.array(list(sweep.variables.values()), dtype=float)
-    low = points.min(axis=1, keepdims=True)
-    try:  # of equal scales, for triangles that are not thin
-        corners = Triangulation(*((points - low) / np.ptp(points, axis=1)[:, None])).triangles
-    except (RuntimeError, ValueError) as error:
-        raise ResultError("a map needs runs that are not on one line of its two variables: take a grid") from error
-    unstable = sweep.unstable if sweep.unstable.size else np.zeros(len(sweep), bool)
-    figure, panels = _panels(len(chosen), 1, sweep, "map")
-    for name, (axes,) in zip(chosen, panels, strict=True):
-        known = np.isfinite(sweep.outputs[name])
-        mesh = Triangulation(*points, corners, ~known[corners].all(axis=1))
-        if (~mesh.mask).any():
-            _draw_contours(axes, mesh, np.where(known, sweep.outputs[name], 0.0), sweep, name)
-        axes.plot(*points, ".", ms=2, color=INK, label="runs")
-        handles = []
-        if unstable.any():
-            whole = Triangulation(*points, corners)
-            axes.tricontourf(whole, unstable.astype(float), levels=[0.5, 1.5], colors="none", hatches=["////"])
-            handles.append(Patch(fill=False, hatch="////", label="not stable"))
-        if set(sweep.nominal) >= set(sweep.variables):
-            axes.plot(*(sweep.nominal[each] for each in sweep.variables), "P", ms=9, color=INK, label="nominal")
-        if sweep.best is not None:
-            axes.plot(*points[:, sweep.best], "*", ms=12, color=INK, label=f"best: {sweep.wanted}")
-        handles = [*axes.get_legend_handles_labels()[0], *handles]
-        axes.legend(handles=handles, ncols=5, fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0))
-        axes.set(**dict(zip(("xlabel", "ylabel"), map(sweep.label, sweep.variables), strict=True)))
+    if not is_map(sweep):
+        there = ", ".join(sweep.variables)
+        raise ResultError(f"a map is of two or three variables with several numbers each; got {there}")
+    points = {name: np.asarray(values, dtype=float) for name, values in sweep.variables.items()}
+    third, kept, count = "", [0.0], 1
+    if len(points) == 3:
+        third = min(points, key=lambda name: len(np.unique(points[name])))
+        known = np.unique(points[third])
+        count, kept = len(known), known[np.unique(np.linspace(0, len(known) - 1, MOST_COLUMNS).astype(int))].tolist()
+    some = f", {len(kept)} of {count} values of {third}" if len(kept) < count else ""
+    figure, panels = _panels(len(chosen), len(kept), sweep, "map" + some)
+    over = [name for name in points if name != third]
+    near = min(kept, key=lambda value: abs(value - sweep.nominal.get(third, 0.0)))
+    shown: dict[str, Any] = {}
+    for name, row in zip(chosen, panels, strict=True):
+        for value, axes in zip(kept, row, strict=True):
+            rows = np.flatnonzero(points[third] == value) if third else np.arange(len(sweep))
+            shown |= _draw_map(axes, sweep, name, over, rows, value == near, axes is row[-1])
+            if third:
+                axes.set_title(f"{sweep.label(third)} = {value:g}", fontsize=9, loc="left")
+            else:
+                axes.legend(handles=list(shown.values()), loc="lower right", bbox_to_anchor=(1.0, 1.0), **KEY)
+    if third:
+        figure.legend(handles=list(shown.values()), loc="outside lower left", **KEY)
     return figure
 
 
-def _draw_contours(axes: "Axes", mesh: "Triangulation", values: Floats, sweep: Sweep, name: str) -> None:
-    """Draw the values of an output on a mesh over two variables, with a bar of colours and its limits."""
-    filled = axes.tricontourf(mesh, values, levels=LEVELS, cmap=SEQUENCE, alpha=0.6)
-    bar = axes.figure.colorbar(filled, ax=axes, pad=0.02)
-    bar.set_label(sweep.label(name), fontsize=9)
-    bar.ax.tick_params(labelsize=8)
-    lines = axes.tricontour(mesh, values, levels=filled.levels, colors=INK, linewidths=0.6)
+def is_map(sweep: Sweep) -> bool:
+    """Whether a study is over two or three numbers."""
+    spread = [is_numeric(values) and np.ptp(np.asarray(values, float)) > 0.0 for values in sweep.variables.values()]
+    return len(spread) in (2, 3) and all(spread)
+
+
+def _draw_map(
+    axes: "Axes", sweep: Sweep, name: str, over: Sequence[str], rows: Ints, nominal: bool, barred: bool
+) -> dict[str, Any]:
+    """Draw an output of some runs over two variables; the handles of what is marked, by their labels."""
+    from matplotlib.patches import Patch
+    from matplotlib.tri import Triangulation
+
+    points = np.array([sweep.variables[each] for each in over], dtype=float)[:, rows]
+    low, span = points.min(axis=1, keepdims=True), np.ptp(points, axis=1)[:, None]
+    try:  # of equal scales, for triangles that are not thin
+        corners = Triangulation(*((points - low) / np.where(span > 0.0, span, 1.0))).triangles
+    except (RuntimeError, ValueError) as error:
+        raise ResultError("a map needs runs that are not on one line of its two variables: take a grid") from error
+    values = sweep.outputs[name][rows]
+    known = np.isfinite(values)
+    mesh = Triangulation(*points, corners, ~known[corners].all(axis=1))
+    if (~mesh.mask).any():
+        _draw_contours(axes, mesh, np.where(known, values, 0.0), sweep, name, barred)
+    axes.plot(*points, ".", ms=2, color=INK, label="runs")
+    handles = []
+    unstable = sweep.unstable[rows] if sweep.unstable.size else np.zeros(len(rows), bool)
+    if unstable.any():
+        whole = Triangulation(*points, corners)
+        axes.tricontourf(whole, unstable.astype(float), levels=[0.5, 1.5], colors="none", hatches=["////"])
+        handles.append(Patch(fill=False, hatch="////", label="not stable"))
+    if nominal and set(sweep.nominal) >= set(sweep.variables):
+        axes.plot(*(sweep.nominal[each] for each in over), "P", ms=9, color=INK, label="nominal")
+    if sweep.best is not None and sweep.best in rows:
+        best = np.flatnonzero(rows == sweep.best)[0]
+        axes.plot(*points[:, best], "*", ms=12, color=INK, label=f"best: {sweep.wanted}")
+    axes.set(**dict(zip(("xlabel", "ylabel"), map(sweep.label, over), strict=True)))
+    return {str(each.get_label()): each for each in (*axes.get_legend_handles_labels()[0], *handles)}
+
+
+def _draw_contours(axes: "Axes", mesh: "Triangulation", values: Floats, sweep: Sweep, name: str, barred: bool) -> None:
+    """Draw the values of an output on a mesh over two variables, with its limits and a bar of colours, which all maps
+    of the output share."""
+    from matplotlib.ticker import MaxNLocator
+
+    every = _finite(sweep, name)
+    levels = MaxNLocator(LEVELS + 1, min_n_ticks=1).tick_values(every.min(), every.max())
+    filled = axes.tricontourf(mesh, values, levels=levels, cmap=SEQUENCE, alpha=0.6)
+    if barred:
+        bar = axes.figure.colorbar(filled, ax=axes, pad=0.02)
+        bar.set_label(sweep.label(name), fontsize=9)
+        bar.ax.tick_params(labelsize=8)
+    lines = axes.tricontour(mesh, values, levels=levels, colors=INK, linewidths=0.6)
     axes.clabel(lines, fontsize=7, fmt="%g")
     for limit in sweep.limits.get(name, ()):
         if limit is not None:

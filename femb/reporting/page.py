@@ -19,8 +19,10 @@ from femb.base.types import Floats
 from femb.base.values import numbered
 from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
+from femb.pictures.drawing import svg
 from femb.pictures.files import writing
 from femb.pictures.frequency import Campbell
+from femb.pictures.study import STUDY_FIGURES, default_figure, is_map
 from femb.pictures.words import DEGREES, MEASURES
 from femb.reporting import frequency as modal
 from femb.reporting.frequency import Frequency, facts_of, number
@@ -284,6 +286,21 @@ def study_of(results: Results) -> dict[str, Any] | None:
     }
 
 
+def figures_of(results: Results, others: Mapping[str, Results]) -> list[dict[str, str]]:
+    """The figures of the other studies, by their names, maps where they can be; and the map of results themselves."""
+    found = []
+    for name, study in (("", results), *others.items()):
+        if study.method != SWEEP or not (name or is_map(Sweep.of(study))):
+            continue
+        word = "map" if is_map(Sweep.of(study)) else default_figure(study)
+        try:
+            found.append({"name": name, "picture": svg(STUDY_FIGURES[word](study))})
+        except ResultError:  # nothing to draw, as of runs on one line
+            if name:
+                raise
+    return found
+
+
 def sensitivities_of(results: Results) -> list[dict[str, Any]]:
     """Derivatives of each output by parameters, those that change it most first; none of other results."""
     if results.method != SENSITIVITIES:
@@ -370,8 +387,8 @@ def page_of(
 
     name : of the result file. frames : largest number of output times of the animation. peaks, envelopes : rows of the
     peak-load table, and envelopes of beams, see schema.json. frequency : the responses of a linear model or a base
-    shake. others : results by name, whose histories are drawn beside those of the same paths. Raises ResultError:
-    results without anything to show.
+    shake. others : results by name, whose histories are drawn beside those of the same paths; of studies their figures.
+    Raises ResultError: results without anything to show.
     """
     if not FEWEST <= frames <= MOST:
         raise ResultError(f"frames is {frames}; an animation has {FEWEST} to {MOST} output times")
@@ -392,6 +409,7 @@ def page_of(
         "buckling": _buckling(results, packing),
         "frequency": None if frequency is None else frequency.packed(packing),
         "study": study_of(results),
+        "figures": figures_of(results, others),
         "sensitivities": sensitivities_of(results),
         "case": results.case,
     }
@@ -417,6 +435,8 @@ def _others(others: Mapping[str, Results], own: dict[str, Any] | None, packing: 
     """The histories of other runs of which the page has the same paths."""
     found = []
     for label, results in others.items():
+        if results.method == SWEEP:
+            continue
         paths = {entry["path"] for entry in own["entries"]} if own else set()
         histories = histories_of(results, packing, paths)
         if histories is None:

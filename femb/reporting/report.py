@@ -259,7 +259,7 @@ def report(
         path: of the page, ending in ``.html``. Its folder is created.
         frames: largest number of output times of the animation; with very many parts there are fewer.
         name: of the results on the page, such as that of their file.
-        beside: other runs by name; the plots of histories show them too, dashed.
+        beside: other runs by name, whose histories are shown too, dashed; of studies, maps and other figures.
 
     Raises:
         ResultError: results with nothing to show or to compare, a page that cannot be written.

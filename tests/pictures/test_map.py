@@ -81,6 +81,6 @@ def test_a_map_of_a_margin_has_its_closed_form(table, tmp_path):
 
 def test_a_map_is_of_two_numbers(table):
     few = replace(table, variables={"k": table["k"]})
-    refuses("two variables with several numbers each; got k", draw_map, few.results(), error=ResultError)
+    refuses("two or three variables with several numbers each; got k", draw_map, few.results(), error=ResultError)
     line = replace(table, variables={"k": table["k"], "d": table["k"]})
     refuses("not on one line", draw_map, line.results(), error=ResultError)

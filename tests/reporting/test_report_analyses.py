@@ -221,6 +221,46 @@ def test_a_control_loop_has_margins_and_a_step_response(dt, tmp_path):
     assert found["margins"][2]["frequency"] == pytest.approx(3.0 / (2.0 * np.pi))
 
 
+def test_maps_of_margins_stand_beside_the_nominal_loop(tmp_path):
+    """Over an angle, over two numbers, and over all three; the study has its own map, and one along a line none."""
+    space = femb.StateSpace(-np.eye(1), np.eye(1), np.eye(1), np.zeros((1, 1)), ("x",), ("u",), ("y",))
+    arrays = space.arrays() | {"channels": (), "poles_real": -np.ones(1), "poles_imaginary": np.zeros(1)}
+    loop = write_arrays(tmp_path / "loop.h5", arrays, (".h5",), group="linear")
+    angle, stiffness, mass = (
+        x.ravel() for x in np.meshgrid([0.0, 0.8, 1.6], [1.0, 2.0, 3.0], [5.0, 6.0], indexing="ij")
+    )
+    values, studies = {"angle": angle, "stiffness": stiffness, "mass": mass}, {}
+    for name, words, runs in (
+        ("angles", ["angle"], np.array([0, 6, 12])),
+        ("pairs", ["stiffness", "mass"], np.arange(6)),
+        ("all", list(values), np.arange(18)),
+        ("line", ["stiffness", "mass"], np.array([0, 3])),
+    ):
+        margins = {"margin": (stiffness / mass * np.cos(angle))[runs]}
+        variables = {word: values[word][runs].tolist() for word in words}
+        sweep = femb.Sweep(variables, margins, np.zeros(len(runs), bool), [""] * len(runs), units={"margin": "s"})
+        studies[name] = sweep.write(tmp_path / name / "sweep.h5").parent
+    said("report", loop, studies["angles"], studies["pairs"], studies["all"])
+    page = ReportPage(tmp_path / "loop_report.html")
+    jsonschema.validate(page.data, SCHEMA)
+    assert page.data["others"] == []
+    assert [figure["name"] for figure in page.data["figures"]] == [
+        str(studies[name]) for name in ("angles", "pairs", "all")
+    ]
+    words = (
+        ("angle", "margin (s)"),
+        ("stiffness", "mass", "margin (s)"),
+        ("mass = 6", "angle", "stiffness", "margin (s)"),
+    )
+    for figure, labels in zip(page.data["figures"], words, strict=True):
+        for label in labels:
+            assert f"<!-- {label} -->" in figure["picture"]
+    (own,) = page_of(Results.read(studies["pairs"]), tmp_path).data["figures"]
+    assert own["name"] == ""
+    for name in ("angles", "line"):
+        assert page_of(Results.read(studies[name]), tmp_path).data["figures"] == []
+
+
 def test_base_shakes_have_densities_and_a_table(tmp_path):
     f, words = np.linspace(1.0, 5.0, 9), ("shake/outputs", "shake/inputs", "shake/output_units")
     real = np.stack([1.0 / f, 1e-18 * f], axis=1)

@@ -108,6 +108,13 @@ async function start() {
     responses.resize();
   }
   if (data.study) page.append(section(data.study.campbell ? "Modes over a parameter" : "Study", ...studySection(data.study)));
+  if (data.figures.length) {
+    const pictures = data.figures.map(({ name, picture }) => {
+      const image = element("img", { src: `data:image/svg+xml;utf8,${encodeURIComponent(picture)}`, alt: `figure of the study ${name}` });
+      return element("figure", {}, image, ...(name ? [element("figcaption", {}, name)] : []));
+    });
+    page.append(section("Over parameters", ...pictures));
+  }
   if (data.sensitivities.length) page.append(section("Which number matters", ...data.sensitivities.flatMap(sensitivityTable)));
   const facts = data.head.facts.map(([word, text]) => element("tr", {}, element("th", {}, word), element("td", {}, text)));
   const ran = section("What was run", element("table", { className: "facts" }, element("tbody", {}, facts)), ...notes());
