@@ -119,40 +119,45 @@ def corners_of(data: BulkData, cards: list[Card], n: int) -> Ints:
 
 
 class Walls:
-    """Walls by property, offset of the element and thickness of its corners; keys : these, in the order of numbers."""
+    """Walls by property, offset of the element, mean thickness of its corners and factor of bending of a wedge; keys :
+    these, in the order of numbers."""
 
     def __init__(self, data: BulkData) -> None:
         self.data = data
-        self.keys: dict[tuple[int, float, float | None], int] = {}
+        self.keys: dict[tuple[int, float, float | None, float], int] = {}
 
     def number(self, card: Card) -> int:
         """The number of the wall of an element. Raises ModelError."""
         n = 3 if card.name.startswith("CTRI") else 4
         keys = [f"T{k + 1}" for k in range(n)]
-        given = [card.number(key) for key in keys if card.value(key) not in (None, 0, 0.0)]
-        if given and len(given) < n:
+        given = [card.number(key) for key in keys if card.value(key) is not None]
+        if given and len(given) < n and max(given) > 0.0:
             # blank: that of the property
             own = self.data["PSHELL PCOMP PCOMPG"].get(card.whole("PID"))
             if own is None or own.name != "PSHELL":
                 raise card.refuse("thicknesses T1 to T4 of some corners")
             given += [own.number("T")] * (n - len(given))
-        if given and max(given) - min(given) > 0.5 * max(given):
-            raise card.refuse("thicknesses T1 to T4 that are far from each other")
+        if given and not min(given) >= 0.0:
+            raise ModelError(f"{card}: got a thickness of T1 to T4 below 0")
         if given and card.name[-1] not in "68" and card.text("TFLAG") == "1":
             raise card.refuse("TFLAG, thicknesses as parts of that of the property,")
-        # of a wedge that of the middle
-        key = card.whole("PID"), card.number("ZOFFS"), float(np.mean(given)) if given else None
+        # of a wedge the mean, and the mean of the cube by that of an even wall
+        t = _at_points(np.array(given))
+        mean = float(t.mean()) if given and max(given) > 0.0 else None
+        key = card.whole("PID"), card.number("ZOFFS"), mean, float((t**3).mean() / mean**3) if mean else 1.0
         return self.keys.setdefault(key, len(self.keys))
 
     def laid(self, number: int) -> LaidWall:
         """The wall of a number. Raises ModelError."""
-        pid, offset, thickness = list(self.keys)[number]
+        pid, offset, thickness, wedge = list(self.keys)[number]
         found = self.data["PSHELL PCOMP PCOMPG"]
         if pid not in found:
             raise ModelError(f"PSHELL {pid}: is not in the file")
         card = found[pid]
         return (
-            _sheet(self.data, card, offset, thickness) if card.name == "PSHELL" else _laminate(self.data, card, offset)
+            _sheet(self.data, card, offset, thickness, wedge)
+            if card.name == "PSHELL"
+            else _laminate(self.data, card, offset)
         )
 
 
@@ -172,13 +177,31 @@ def material_directions(data: BulkData, cards: list[Card], x: Floats) -> Floats:
     angle = np.array([0.0 if own else np.radians(card.number("THETA")) for card, own in zip(cards, named, strict=True)])
     found = np.cos(angle)[:, None] * side + np.sin(angle)[:, None] * np.cross(normal, side)
     for k in np.flatnonzero(named):
-        found[k] = data.axes_at(cards[k], cards[k].whole("THETA"), x[k].mean(axis=0))[:, 0]
-        if np.linalg.norm(np.cross(found[k], normal[k])) < LEAST_SINE:
+        own = data.axes_at(cards[k], cards[k].whole("THETA"), x[k].mean(axis=0))[:, 0]
+        if np.linalg.norm(np.cross(own, normal[k])) >= LEAST_SINE:
+            found[k] = own
+        elif not _isotropic(data, cards[k]):
             raise ModelError(f"{cards[k]}: the x axis of its material's coordinate system is along its normal")
     return np.asarray(found)
 
 
-def _sheet(data: BulkData, card: Card, zoffs: float, thickness: float | None) -> LaidWall:
+def _isotropic(data: BulkData, card: Card) -> bool:
+    """Whether the wall of an element is alike in all directions."""
+    own = data["PSHELL"].get(card.whole("PID"))
+    keys = ("MID1", "MID2", "MID3", "MID4")
+    return own is not None and all(own.value(key) in (None, 0) or own.value(key) in data["MAT1"] for key in keys)
+
+
+def _at_points(corners: Floats) -> Floats:
+    """Thicknesses at Gauss points by those of the corners, or none."""
+    if len(corners) < 4:
+        return corners if not len(corners) else np.array([[4, 1, 1], [1, 4, 1], [1, 1, 4]]) / 6.0 @ corners
+    a = 0.5 + np.sqrt(1.0 / 12.0) * np.array([[1, -1, -1, 1], [1, 1, -1, -1]])
+    shares = np.array([a[0] * a[1], (1 - a[0]) * a[1], (1 - a[0]) * (1 - a[1]), a[0] * (1 - a[1])])
+    return np.asarray(shares.T @ corners)
+
+
+def _sheet(data: BulkData, card: Card, zoffs: float, thickness: float | None, wedge: float) -> LaidWall:
     """PSHELL: without MID1 its stiffness in its plane is made very small, without MID2 that of bending."""
     thickness = card.number("T") if thickness is None else thickness
     if not thickness > 0.0:
@@ -193,7 +216,7 @@ def _sheet(data: BulkData, card: Card, zoffs: float, thickness: float | None) ->
     assert first is not None
     assert second is not None
     third = own.get("MID3", first)
-    bending, shear = card.number("K"), card.number("TST") or 5.0 / 6.0
+    bending, shear = wedge * card.number("K"), card.number("TST") or 5.0 / 6.0
     extra = np.array([card.number("NSM"), 0.0, 0.0])
     # the guide writes 0.833333
     coupled = card.value("MID4") not in (None, 0)

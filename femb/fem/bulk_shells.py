@@ -18,6 +18,7 @@ from femb.fem.bulk_connectors import shape_of
 
 SMOOTH = np.cos(np.radians(20.0))  # elements that meet by less have one normal
 FLAT = 1e-6
+LEAST_CORNER = 1e-12  # sine of the angle at a corner, by the sides
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,10 @@ def shells_of(data: BulkData, coupled: bool) -> list[Shells]:
     found = []
     for n in middles:
         x, d = points[cells[n]], normals[n]
+        sides = np.roll(x, -1, axis=1) - x
+        corner = np.linalg.norm(np.cross(np.roll(sides, 1, axis=1), sides), axis=2).min(axis=1)
+        if n == 4 and (flat_at := corner <= LEAST_CORNER * np.sum(sides**2, axis=2).max(axis=1)).any():
+            raise ModelError(f"{cards[n][int(flat_at.argmax())]}: three of its corners are on a line")
         axes = middle_axes(x)
         material = projected_axes(axes[:, :, 2], material_directions(data, cards[n], x))
         angle = np.arctan2(*(np.sum(material[:, :, 0] * axes[:, :, k], 1) for k in (1, 0)))

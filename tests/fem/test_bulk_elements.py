@@ -376,3 +376,20 @@ def test_walls_without_bending_fold_and_twist_freely(tmp_path):
     rest = np.setdiff1d(np.flatnonzero(np.diag(K) > 0.0), [*held, *far])
     fold = K[np.ix_(far, far)] - K[np.ix_(far, rest)] @ np.linalg.solve(K[np.ix_(rest, rest)], K[np.ix_(rest, far)])
     assert np.trace(fold) < 1e-6 * E * 0.01
+
+
+@pytest.mark.parametrize("kind", ["CQUAD4", "CTRIA3"])
+def test_walls_that_taper_to_an_edge_bend_by_the_mean_of_the_cube(tmp_path, kind):
+    """T1 = T2 = 0 is an edge, no blank: bent along it, a strip has the second moment of area b t^3 / 48, and half of
+    the mass of an even one."""
+    grids = [grid(1, 0, 0), grid(2, 2, 0), grid(3, 2, 1), grid(4, 0, 1), "MAT1,1,7.+10,,0.,2700."]
+    walls = {
+        "CQUAD4": ["CQUAD4,1,2,1,2,3,4", ",,,0.,0.,.01,.01"],
+        "CTRIA3": ["CTRIA3,1,2,1,2,3", ",,,0.,0.,.01", "CTRIA3,2,2,1,3,4", ",,,0.,.01,.01"],
+    }[kind]
+    model = read(tmp_path, *grids, *walls, "PSHELL,2,1,.01,1,,1")
+    bent = np.zeros(model.size)
+    bent[model.dofs[:, 2]], bent[model.dofs[:, 4]] = 0.5 * model.nodes[:, 0] ** 2, -model.nodes[:, 0]
+    assert bent @ model.stiffness @ bent == pytest.approx(E * 0.01**3 / 48.0 * 2.0, rel=1e-6)
+    rigid = model.rigid_motions(np.zeros(3))[:, 2]
+    assert rigid @ model.mass @ rigid == pytest.approx(2700.0 * 0.01)
