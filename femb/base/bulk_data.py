@@ -525,6 +525,8 @@ def _cards(lines: list[str]) -> Iterator[tuple[str, list[Any]]]:
                 own += parts
             tail = next_tail
         else:
+            if last >= 0 and found[last][0] == word and {"=", "=="} & {part for part in parts if isinstance(part, str)}:
+                parts = _repeated([*found[last][1][: len(parts)], *[None] * (len(parts) - len(found[last][1]))], parts)
             found.append((word, parts))
             last, tail = len(found) - 1, next_tail
             owner = last
@@ -535,9 +537,12 @@ def _cards(lines: list[str]) -> Iterator[tuple[str, list[Any]]]:
 
 def _split(line: str) -> tuple[str, list[Any], str]:
     """The word of a line, its fields, and the name of its continuation."""
-    if "," in line[:9] or ("," in line and not re.match(r"\w+ ", line)) or re.match(r"\w+ +-?[\d.]+ *,", line):
+    free = "," in line[:9] or ("," in line and not re.match(r"\w+ ", line)) or re.match(r"\w+ +-?[\d.]+ *,", line)
+    if free:
         first, *parts = line.split(",")
-        first, *more = first.split(None, 1)[:2] or [""]
+        # a line without a name goes on, as those of lists and equations
+        goes_on = first.strip() and re.match(r" {8}(?!\s*[A-Za-z]\w*\*?\s*$)|\s*\d+\s*$", first)
+        first, *more = ["", first.strip()] if goes_on else first.split(None, 1)[:2] or [""]
         parts = more + parts
         count = 4 if "*" in first and not first.startswith("=") else 8
         parts, more = parts[:count], [part.strip() for part in parts[count:] if part.strip()]

@@ -34,6 +34,17 @@ FACES = {
 }
 
 
+def check_glue(data: BulkData) -> None:
+    """Raises ModelError: parts that the case control glues, which would come apart."""
+    chosen = {each for word in ("BGSET", "BCONTACT") for each in data.chosen.get(word, ()) if each}
+    for card in data.all("BGSET", "BGADD", "BCONPRG", "BCTABLE") if chosen else ():
+        words = [card.text(k) for k in range(len(card.fields))]
+        glued = {"BCONPRG": words.index("IGLUE") + 1 if "IGLUE" in words else 0,
+                 "BCTABLE": words.index("SLAVE") + 6 if "SLAVE" in words else 0}.get(card.name, -1)  # fmt: skip
+        if glued < 0 or (glued and card.value(glued)):
+            raise card.refuse("glue of meshes")
+
+
 def grid_sets(data: BulkData) -> dict[str, list[int]]:
     """Grids by name: "set7" of SET and SET1, "rbe9" the independent grid of an RBE2, "spc" those that SPC holds."""
     found = {**data.sets, **{f"rbe{card.id}": [card.whole("GN")] for card in data.all("RBE2")}}

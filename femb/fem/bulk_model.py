@@ -19,7 +19,7 @@ from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints, Sparse
 from femb.elements.shell.mesh import SIZES
 from femb.fem.bulk_bars import axes_along, bars_of
-from femb.fem.bulk_case import DRIVEN, LoadSets, Temperatures, grid_sets, inertia, moved_grids, support_rows
+from femb.fem.bulk_case import DRIVEN, LoadSets, Temperatures, check_glue, grid_sets, inertia, moved_grids, support_rows
 from femb.fem.bulk_connectors import connectors_of, edges_of
 from femb.fem.bulk_curved_shells import curved_shells_of
 from femb.fem.bulk_matrices import matrices_of
@@ -73,6 +73,7 @@ def read_structure(path: str | Path, unit: float | str | Units = 1.0, logical: L
         for section in sections:
             for what, names in section.check_names().items():
                 said[what] = list(dict.fromkeys([*said.get(what, []), *names]))
+        check_glue(data)
         held = any(section.held_grids for section in sections)
         supports = [*said.get("supports", []), *(["PS of GRID"] if held else [])]
         supports = ["*BOUNDARY"] if supports and is_input(path) else supports
@@ -88,6 +89,10 @@ def read_structure(path: str | Path, unit: float | str | Units = 1.0, logical: L
         bars = [f"{card}" for each in sections for card in each.all("PBAR") if unused_factors(card)]
         if bars:
             warnings.warn(f"{path}: {', '.join(bars)}: K1 and K2 are ignored, since I12 is not 0", FembWarning)
+        if reduced := [name for name in ("ASET", "ASET1", "OMIT", "OMIT1") if name in data.cards]:
+            warnings.warn(
+                f"{path}: {', '.join(reduced)}: is left out: all freedoms are kept, not those alone", FembWarning
+            )
         factors = [name for name in ("CK1", "CK2", "CK3", "CM1", "CM2") if data.parameter(name) not in (None, 1)]
         if factors:
             warnings.warn(f"{path}: PARAM {', '.join(factors)}: factors of K2GG, K42GG, M2GG are left out", FembWarning)

@@ -66,7 +66,9 @@ def stations_of(data: BulkData, card: Card) -> Stations:
     else:
         found = _tapered(card)
     for _, each in found:
-        if min(each.area, each.first, each.second, each.torsion) < 0.0 or each.first * each.second < each.product**2:
+        if min(each.area, each.first, each.second, each.torsion) < 0.0 or (
+            each.product and each.first * each.second <= each.product**2
+        ):
             raise ModelError(f"{card}: got A, I1, I2, I12, J = {each.area:g}, {each.first:g}, {each.second:g}, "
                              f"{each.product:g}, {each.torsion:g}: no section has these")  # fmt: skip
     # without stiffness about its line the freedom goes
@@ -89,15 +91,15 @@ def stress_points(card: Card) -> Floats:
     sizes = card.numbers("D", SIZES[shape]).tolist()
     if shape == "BOX1":
         raise card.refuse("stresses of BOX1")
-    tall, wide = {"ROD": 2 * [2.0 * sizes[0]], "TUBE": 2 * [2.0 * sizes[0]], "HEXA": sizes[:0:-1]}.get(
-        shape, sizes[1::-1]
+    tall, wide = {name: 2 * [2.0 * sizes[0]] for name in ("ROD", "TUBE", "TUBE2")}.get(
+        shape, sizes[:0:-1] if shape == "HEXA" else sizes[1::-1]
     )
     given = OPEN[shape](*sizes) if shape in OPEN else [(0.0, 0.0, tall, wide)]
     parts = np.array([part for part in given if part[2] != 0.0])
     areas = parts[:, 2] * parts[:, 3]
     low, high = (parts[:, :2] + sign * 0.5 * parts[:, 2:] - areas @ parts[:, :2] / areas.sum() for sign in (-1.0, 1.0))
     (bottom, left), (top, right) = low.min(axis=0), high.max(axis=0)
-    if shape in ("ROD", "TUBE", "CROSS"):
+    if shape in ("ROD", "TUBE", "TUBE2", "CROSS"):
         return np.array([(top, 0.0), (0.0, right), (bottom, 0.0), (0.0, left)])
     if shape in ("T", "T1", "HEXA"):
         found = {"T": [(top, 0.0), (top, right), (bottom, 0.0), (top, left)],
@@ -233,12 +235,12 @@ OPEN: dict[str, Callable[..., Parts]] = {
         *((-0.5 * (h - t), s * 0.5 * (top - t + brim), t, brim + t) for s in (-1.0, 1.0)),
     ],
 }
-SIZES = {"ROD": 1, "TUBE": 2, "BAR": 2, "BOX": 4, "BOX1": 6, "HEXA": 3}
+SIZES = {"ROD": 1, "TUBE": 2, "TUBE2": 2, "BAR": 2, "BOX": 4, "BOX1": 6, "HEXA": 3}
 SIZES |= {name: len(signature(parts).parameters) for name, parts in OPEN.items()}
 # Shapes whose shear centre is where the lines of two parts meet, by the number of these parts.
 MEET = {"T": (1, 2), "T1": (0, 1), "T2": (1, 0), "L": (0, 1)}
 SYMMETRIC = ("I", "I1", "H", "CROSS", "Z")
-FACTORS = {"ROD": 0.9, "TUBE": 0.5, "BAR": 5.0 / 6.0}
+FACTORS = {"ROD": 0.9, "TUBE": 0.5, "TUBE2": 0.5, "BAR": 5.0 / 6.0}
 
 
 def _shaped(card: Card) -> BarSection:
@@ -263,7 +265,7 @@ def _shaped(card: Card) -> BarSection:
 
 
 def _solid(card: Card, shape: str, sizes: Floats) -> BarSection:
-    """ROD, TUBE, BAR, HEXA, BOX and BOX1."""
+    """ROD, TUBE, TUBE2, BAR, HEXA, BOX and BOX1."""
     if shape in ("BOX", "BOX1"):
         b, h = sizes[:2]
         top, bottom, left, right = np.repeat(sizes[2:], 2) if shape == "BOX" else sizes[2:]
@@ -292,8 +294,9 @@ def _solid(card: Card, shape: str, sizes: Floats) -> BarSection:
         # of a regular hexagon 0.1154 of the fourth power of its height
         return BarSection(area, first, second, 0.0, 0.133 * area * h**2, (5.0 / 6.0, 5.0 / 6.0))
     words = {"ROD": {"circle": sizes[0]}, "BAR": {"rectangle": sizes[::-1].tolist()}}
-    if shape == "TUBE":
-        words["TUBE"] = {"tube": [sizes[0], sizes[0] - sizes[1]]} if sizes[1] < sizes[0] else {"circle": sizes[0]}
+    if shape in ("TUBE", "TUBE2"):
+        wall = sizes[0] - sizes[1] if shape == "TUBE" else sizes[1]
+        words[shape] = {"tube": [sizes[0], wall]} if 0.0 < wall < sizes[0] else {"circle": sizes[0]}
     found = shape_properties(words[shape])
     second, first = found.second_moments
     return BarSection(found.area, first, second, 0.0, found.torsion_constant, (FACTORS[shape],) * 2)

@@ -14,6 +14,7 @@ from shared_runs import said
 
 import femb
 from femb.base.bulk_cards import page
+from femb.base.bulk_data import read_bulk_data
 from femb.base.errors import FembWarning, ModelError, ResultError
 from femb.elements.modal.data import read_reduced_body
 from femb.elements.shell.stiffness import elements_of
@@ -237,6 +238,7 @@ def test_product_of_inertia_turns_the_section(tmp_path):
     ("card", "shape", "factor"),
     [
         ("PBARL,2,1,,TUBE\n,.02,.018,.3", {"tube": [0.02, 0.002]}, 0.5),
+        ("PBARL,2,1,,TUBE2\n,.02,.002", {"tube": [0.02, 0.002]}, 0.5),
         ("PBARL,2,1,,BAR\n,.01,.03", {"rectangle": [0.03, 0.01]}, 5 / 6),
         # the factors, A, I1, I2 and J are those of the PBEAM in NASTRAN's results (fmondsp.op2, of pyNastran)
         (
@@ -723,6 +725,21 @@ def test_formats_includes_and_repetition(tmp_path):
     np.testing.assert_allclose(again.mass.toarray(), wanted.mass.toarray(), rtol=1e-12)
 
 
+def test_fields_of_the_card_before_and_lines_without_a_name(tmp_path):
+    """= and == in a card of its own; equations and lists that go on without a word, and a card behind blanks."""
+    equation = ["DEQATN  1       F(X1,X2) = (X1+1.,", "        X2+.5, X1)"]
+    lists = ["BSURF,1,11,12,13,14,15,16,", "17,18,19"]
+    cards = ["MAT1,1,7.+10,,.3,2700.", "MAT1,2,==", "MAT1,3,=,,.25,=", *equation, *lists, "        GRID,1,,1.,2.,3."]
+    data = read_bulk_data(file_of(tmp_path / "a.bdf", *cards))
+    first, second, third = data["MAT1"].values()
+    assert second.rest(1) == first.rest(1)
+    assert third.rest(1) == [7e10, None, 0.25, 2700.0]
+    assert set(data.cards) == {"MAT1", "DEQATN", "BSURF", "GRID", "PARAM"}
+    assert data.cards["BSURF"][0].rest(8) == [17, 18, 19]
+    lone = file_of(tmp_path / "b.bdf", *GOOD[:-1], "PARAM,POST,-1", "MAT1,1,==")
+    refuses(r"MAT1 1: got '==' in field 3 .E., wanted a number", read_structure, lone)
+
+
 def test_units_by_name(tmp_path):
     """A bar in inches and pounds is the same in metres; a kilogram is a pound's weight by WTMASS."""
     deck = "GRID,1,,0.,0.,0.\nGRID,2,,{0},0.,0.\nCBAR,1,1,1,2,0.,0.,1.\nPBAR,1,1,{1},{2},{2},{2}\n"
@@ -882,8 +899,9 @@ GOOD = [*grids(1, 1), *quads(1, 1, 2), "PSHELL,2,1,.01,1,,1", MATERIALS]
         ([*bars(2), "CBAR,9,2,1,2,0.,0.,1.,OOO"], "CBAR 9: the option 'OOO' of offsets"),
         ([*bars(2), "CBAR,9,2,1,2,1.,0.,0."], "CBAR 9: its ends are at one place, or its orientation vector is along"),
         ([*bars(2), "CBAR,9,3,1,2,0.,0.,1."], "CBAR 9: property 3 of field 3 is no PBAR or PBARL"),
-        (bars(2, pbar="PBARL,2,1,,TUBE2\n,.1,.01"), "PBARL 2: the section TUBE2, beside which ROD, TUBE, BAR"),
+        (bars(2, pbar="PBARL,2,1,,HAT1\n,.1,.01"), "PBARL 2: the section HAT1, beside which ROD, TUBE, TUBE2, BAR"),
         (bars(2, pbar="PBAR,2,1,1.-4,1.-9,1.-9\n,\n,,,2.-9"), "PBAR 2: got A, I1, I2, I12, J"),
+        (bars(2, pbar="PBAR,2,1,1.-4,1.-9,1.-9\n,\n,,,1.-9"), "PBAR 2: got A, I1, I2, I12, J"),
         ([*bars(2), "CONM2,9,77,,1."], "CONM2 9: grid 77 of field 3"),
         ([*bars(2), "CONM2,9,2,,-1."], "CONM2 9: its mass or a principal moment of inertia is negative"),
         ([*bars(2), "RBE2,9,1,123456,2", "RBE2,8,2,123456,1"], "RBE2: grid 1 depends on itself|grid 2 depends"),
