@@ -736,7 +736,7 @@ def test_fields_of_the_card_before_and_lines_without_a_name(tmp_path):
     assert third.rest(1) == [7e10, None, 0.25, 2700.0]
     assert set(data.cards) == {"MAT1", "DEQATN", "BSURF", "GRID", "PARAM"}
     assert data.cards["BSURF"][0].rest(8) == [17, 18, 19]
-    lone = file_of(tmp_path / "b.bdf", *GOOD[:-1], "PARAM,POST,-1", "MAT1,1,==")
+    lone = file_of(tmp_path / "b.bdf", *GOOD[:-1], "PARAM,POST,-1", "MAT1,1,==,,.3")
     refuses(r"MAT1 1: got '==' in field 3 .E., wanted a number", read_structure, lone)
 
 
