@@ -24,6 +24,7 @@ from femb.robust.worst import proved_level
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from oracles.uncertain_satellite import BY, LAW, attitude_law, satellite
 from robust.test_reduction import errors, frequencies, model_at
+from robust.test_tuning import tuned_roll_off
 
 INDEPENDENT = "independent program"
 QUARTER = {"angle": {"range": [0.0, np.pi / 2]}}
@@ -75,11 +76,15 @@ def reduction() -> list[Row]:
     middle = model_at(0.0, 0.0, 0.0)
     shapes, _ = shapes_of([(middle, [model_at(*d) for d in np.eye(3)])], 3)
     words = "hub with a beam", "3 modes and derivatives"
+    alone = {6: (7e-3, 6e-3, 7e-3), 10: (4e-3, 5e-3, 4e-3), 20: (3e-3, 4e-3, 4e-3)}  # more modes do not help
     return [
         row(f"{words[0]}, middle", words[1], "frequencies (rad/s)", INDEPENDENT, (2.73035921, 9.62276821, 25.84579305),
             frequencies(middle), 1e-8),
         row(f"{words[0]}, 48 sets", words[1], "errors of three frequencies", "full model", (0, 0, 0), errors(shapes),
             1e-5, scale=1.0),
+        *(row(f"{words[0]}, 48 sets, {count} modes alone", "without derivatives", "errors of three frequencies",
+              INDEPENDENT, wanted, errors(shapes_of([(middle, [])], count)[0]), 0.5)
+          for count, wanted in alone.items()),
     ]  # fmt: skip
 
 
@@ -176,6 +181,22 @@ def budgets() -> list[Row]:
         found = [np.sqrt(sum(p.size(word)[0] ** 2 for p in parts)) for word in ("APE", "MPE", "RPE", "PDE")]
         problem = f"pointing, windows of {window:g} s, {apart:g} s apart"
         rows.append(row(problem, "noise on three axes", "APE, MPE, RPE, PDE (rad)", INDEPENDENT, wanted, found, 1e-6))
+    for name, wanted in (
+        ("torque", (5.13540517e-6, 4.76030272e-6, 1.92663031e-6, 6.72552116e-6)),
+        ("attitude", (7.51921198e-6, 7.01074088e-6, 2.71809878e-6, 9.90501241e-6)),
+        ("rate", (2.21926470e-5, 2.06919153e-5, 8.02235753e-6, 2.92342395e-5)),
+    ):
+        noise = [each for each in noises if each.name == name]
+        (part,) = femb.pointing_budget(of, TURN[0], noise, 10.0, 60.0).parts
+        found = [part.size(word)[0] for word in ("APE", "MPE", "RPE", "PDE")]
+        problem = f"pointing, {name} alone, windows of 10 s, 60 s apart"
+        rows.append(row(problem, "noise on three axes", "APE, MPE, RPE, PDE (rad)", INDEPENDENT, wanted, found, 1e-6))
+    for omega, wanted in ((1.62, (9.0386e-8, 6.3453e-8)), (20.0, (4.4788e-9, 3.1669e-9))):
+        source = femb.HarmonicSource(name="wheel", inputs=TORQUE[:1], amplitude=1e-3, frequency=omega)
+        (part,) = femb.pointing_budget(of, TURN[0], [source], 10.0).parts
+        found = part.amplitude[0, 0], part.size("RPE")[0]
+        problem = f"pointing, harmonic at {omega:g} rad/s"
+        rows.append(row(problem, "1e-3 N m", "amplitude, RPE (rad)", INDEPENDENT, wanted, found, 1e-4))
     pulse = femb.PulseSource(name="thruster", inputs=TORQUE[:1], size=1.0, length=0.02, rate=0.05)
     variance = femb.pointing_budget(of, TURN[0], [pulse], 10.0).parts[0].variance[0]
     rows.append(row("pointing, pulses", "1 N m, 0.02 s", "rms (rad)", INDEPENDENT, (2.28934084e-5,), np.sqrt(variance),
@@ -188,4 +209,14 @@ def budgets() -> list[Row]:
     return rows
 
 
-ROBUST: tuple[Callable[[], list[Row]], ...] = (exactness, reduction, loops, worst_gains, radii, thin, budgets)
+def tuning() -> list[Row]:
+    """A law with a roll-off and a delay of 0.2 s: the least noise with peaks of at most 2 over 16 plants."""
+    found = tuned_roll_off()
+    words = "roll-off tuned over 16 plants", "three gains"
+    return [
+        row(*words, "least noise gain", INDEPENDENT, (0.07850768,), (found.least,), 4e-3),  # its grid misses thin peaks
+        row(*words, "largest peak", CLOSED, (2.0,), (found.peak,), 1e-4),
+    ]
+
+
+ROBUST: tuple[Callable[[], list[Row]], ...] = (exactness, reduction, loops, worst_gains, radii, thin, budgets, tuning)
