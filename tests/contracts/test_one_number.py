@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracles.satellites import panelled, satellite, tip, tip_body
+from seeds import SEED
 
 import femb
 from femb import elements as e
@@ -24,7 +25,9 @@ from femb.numerics import rotations
 from femb.profiles import SmoothStep, Versine
 from femb.system.moving_ground import mass_properties
 
-QUICK, SLOW = range(2), range(2, 100)  # the two have both kinds of arms, a reduced and an exact boom
+QUICK = range(2)  # the two have both kinds of arms, a reduced and an exact boom
+MANY = 48  # at least three of each of the six kinds, and others with each FEMB_SEED
+SLOW = range(2 + MANY * (SEED - 1), 2 + MANY * SEED)
 # of the boom that is a panel, what is cheap
 PANEL, OF_PANEL = 2, ("frequencies, hub held", "mass", "static deflection", "poles, driven hinge")
 TORQUE, TURN = "bodies.hub.torque", "bodies.hub.turn"
