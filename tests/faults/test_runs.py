@@ -38,7 +38,7 @@ step = 0.01
 """
 
 
-FEW = {"kills": 4, "reads": 8, "full_disk": 4, "resumes": 1}
+FEW = {"kills": 2, "reads": 4, "full_disk": 2, "resumes": 1}
 MANY = {"kills": 40, "reads": 100, "full_disk": 25, "resumes": 4}
 
 

@@ -88,7 +88,7 @@ def test_quantities_are_chosen_and_a_proof_gives_what_it_reached_in_its_time(mon
     assert not any(each.ended for each in found.cases)
     monkeypatch.setattr("femb.robust.bounds.monotonic", lambda: float(next(clock)))
     monkeypatch.setattr("femb.robust.worst.monotonic", lambda: float(next(clock)))
-    for seconds in (0.5, 4.0, 8.0, 12.0, 20.0, 40.0):
+    for seconds in (0.5, 4.0, 12.0, 40.0):
         found = femb.worst(form, channels=[X], quantities=["disk_margin"], proof_time=seconds)
         at = found["disk_margin", X]
         assert at.found == case.found

@@ -44,6 +44,8 @@ BY_RADAU = BLOCK.replace('"bdf"\nrtol = 1e-7', '"radau"\nrtol = 1e-5')
 TRUE = np.array([200.0, 0.8, 2.0])
 ENDS = "bodies.block.force.x", "bodies.block.position.x"
 AT_REST = {"start": "equilibrium"}
+# fits of one parameter, where what is wrong with the data does not depend on the others
+ALONE = {"by": "k", "overrides": ["springs.coil.damping=0.8", "bodies.block.mass=2"]}
 
 
 def written(folder, name, text):
@@ -97,9 +99,13 @@ def test_a_transfer_function_is_fitted_as_scipy_fits_the_closed_form(block, tmp_
     def sample():
         return transfer(TRUE, F) + SIGMA * (rng.standard_normal(len(F)) + 1j * rng.standard_normal(len(F)))
 
+    def slopes(p):
+        s = 2j * np.pi * F
+        return in_parts(-(transfer(p, F) ** 2)[:, None] * np.stack([s**0, s, s**2], axis=1)) / SIGMA
+
     def by_scipy(G):
         return least_squares(
-            lambda p: in_parts(transfer(p, F) - G) / SIGMA, TRUE, x_scale=TRUE, xtol=1e-14, ftol=1e-14, jac="3-point"
+            lambda p: in_parts(transfer(p, F) - G) / SIGMA, TRUE, x_scale=TRUE, xtol=1e-14, ftol=1e-14, jac=slopes
         )
 
     G = sample()
@@ -194,7 +200,7 @@ def test_a_history_is_fitted_from_afar(block, tmp_path):
 def test_functions_are_predicted_and_fitted_with_modes(block, tmp_path):
     """The history tells k/m, modes too, and the transfer function all; what is held out is predicted."""
     frf = written(tmp_path, "frf.csv", of_transfer(F, transfer(TRUE, F), SIGMA))
-    run = written(tmp_path, "run.csv", of_history(T, decay(TRUE, T, mass=2.0)))
+    run = written(tmp_path, "run.csv", of_history(T[:31], decay(TRUE, T[:31], mass=2.0)))
     modes = written(tmp_path, "modes.csv", f"mode,frequency,sigma\n1,{np.sqrt(TRUE[0] / TRUE[2]) / 2 / np.pi},1e-4\n")
     found = identify(block, [(frf, None), (run, None), (modes, None)], hold_out=["joints.slide.stroke"], **AT_REST)
     np.testing.assert_allclose(found.values, TRUE, rtol=1e-6)
@@ -212,11 +218,12 @@ def test_errors_of_the_data_are_named(block, tmp_path):
         identify(
             block,
             written(tmp_path, "offset.csv", of_history(t, decay(TRUE, t) + 0.03, "joints.slide.stroke +- 1e-4")),
-            ["k", "c"],
+            ["k"],
+            overrides=["springs.coil.damping=0.8"],
         )
     G = transfer(TRUE, F) * np.exp(-2j * np.pi * F * 1e-3)
     with pytest.warns(FembWarning, match=r"a delay of 0\.00(1|099\d*|100\d*) s of the data explains"):
-        identify(block, written(tmp_path, "late.csv", of_transfer(F, G, SIGMA)))
+        identify(block, written(tmp_path, "late.csv", of_transfer(F, G, SIGMA)), **ALONE)
 
 
 def pushed(t, late=0.0, noise=0.0):
@@ -258,7 +265,7 @@ def test_ends_of_ranges_have_models(block, tmp_path):
 
 def test_a_factor_of_the_data_is_found_with_the_parameters(block, tmp_path):
     """Of a release whose strokes are twice as large: no stiffness makes the first stroke other than 0.1."""
-    t = T[:31]
+    t = T[:16]
     data = written(tmp_path, "twice.csv", of_history(t, 2.0 * decay(TRUE, t)))
     with pytest.warns(FembWarning, match=r"stroke: a factor of (2|1\.999\d*|2\.000\d*) of the data explains 100 %"):
         identify(block, data, ["k"], overrides=["springs.coil.damping=0.8"])
@@ -266,7 +273,7 @@ def test_a_factor_of_the_data_is_found_with_the_parameters(block, tmp_path):
 
 def test_a_bound_is_no_error_of_the_data(block, tmp_path):
     """Exact data of 200 N/m, of which the range ends at 190 N/m."""
-    data = written(tmp_path, "run.csv", of_history(T[:31], decay(TRUE, T[:31], mass=2.0)))
+    data = written(tmp_path, "run.csv", of_history(T[:16], decay(TRUE, T[:16], mass=2.0)))
     words = {"overrides": ["parameters.k.range=[100, 190]", "bodies.block.mass=2"]}
     with pytest.warns(FembWarning) as told:
         found = identify(block, data, ["k", "c"], **words)
@@ -292,7 +299,7 @@ def test_what_a_fit_of_transfer_functions_leaves_open_is_said(block, tmp_path):
         found = identify(block, data)
     np.testing.assert_allclose(found.values, TRUE, rtol=1e-6)
     with pytest.warns(FembWarning) as told:
-        identify(block, data, start="equilibrium")
+        identify(block, data, start="equilibrium", **ALONE)
     assert "unsteady" not in str(told[0].message)
 
 
@@ -327,8 +334,8 @@ def test_bad_files_are_named(tmp_path, name, text, message):
         (of_history(1e3 * T, decay(TRUE, T)), {}, r"times up to 3000 s .*, or give seconds, if they are in ms"),
         (of_history(T, decay(TRUE, T), "joints.slide.strok"), {}, "did you mean 'joints.slide.stroke'"),
         (of_transfer(F, 1e3 * transfer(TRUE, F)), {}, "times those of the model: are they in mm or mN"),
-        (of_transfer(F, -((2 * np.pi * F) ** 2) * transfer(TRUE, F)), {}, r"\(2 pi f\)\^2 times those of the model"),
-        (of_transfer(F, -transfer(TRUE, F)), AT_REST, "measured values are of the opposite sign"),
+        (of_transfer(F, -((2 * np.pi * F) ** 2) * transfer(TRUE, F)), ALONE, r"\(2 pi f\)\^2 times those of the model"),
+        (of_transfer(F, -transfer(TRUE, F)), AT_REST | ALONE, "measured values are of the opposite sign"),
         (of_transfer(F, transfer(TRUE, F)), {"hold_out": ["a"]}, "hold_out: no function 'a'; there are: bodies.block"),
         (of_transfer(F, transfer(TRUE, F)), {"hold_out": [1]}, "hold_out: got mode 1; the test has no modes|0 modes"),
         (of_transfer(F, transfer(TRUE, F)), {"hold_out": [" by ".join(ENDS[::-1])]}, "leaves no function to fit"),
