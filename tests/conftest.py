@@ -66,8 +66,7 @@ LONG = ("test_site.py", "test_typing.py", "test_validation.py", "test_packaging.
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The longest of the slow tests begin first: one that begins last keeps the other workers waiting."""
-    if config.option.markexpr == "slow":
-        items.sort(key=lambda item: item.path.name not in LONG)
+    items.sort(key=lambda item: item.path.name not in LONG or item.get_closest_marker("slow") is None)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -33,7 +33,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
 ELSEWHERE = (ADDING, *(path.with_suffix(".md") for path in NOTEBOOKS))
 # Long runs, of cases that other tests follow too, over a shorter time or with fewer outputs.
 LONG = (
-    "compare_formulations.md", "deployment.md", "design_sweep.md", "export.md",
+    "compare_formulations.md", "correlate.md", "deployment.md", "design_sweep.md", "export.md",
     "finite_elements_to_slew.md", "flexible_rotor.md", "hamiltonian.md", "index.md", "lees_frame.md",
     "lightest_boom.md", "linearise.md", "loads.md", "modal.md", "modes.md", "python.md", "report.md", "robust.md",
     "rod_on_springs.md", "run_a_case.md", "satellite_with_two_arrays.md", "statics.md",
@@ -41,7 +41,10 @@ LONG = (
 )  # fmt: skip
 FEW_CASES = ("cantilever_tip_load.md",)
 # Those of which the Python blocks alone are long: runs of many swings, and sweeps of models.
-LONG_SCRIPTS = ("buckling_panel.md", "joint_springs.md", "loop.md", "rotors.md", "thruster_limit_cycle.md")
+LONG_SCRIPTS = (
+    "buckling_panel.md", "control.md", "joint_springs.md", "loop.md", "pointing_budget.md", "rotors.md",
+    "thruster_limit_cycle.md",
+)  # fmt: skip
 FENCE = re.compile(r"^```(\w+)?[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from checkout import ROOT
+from long_runs import slow
 from models import refuses
 from oracles.uncertain_satellite import satellite
 from shared_runs import said
@@ -66,7 +67,7 @@ def worst_of(at):
     return femb.worst(rigid, {"inertia": {"range": "15 %"}}, unmodelled={"error": {"at": at, "error": 0.4}}, **words)
 
 
-@pytest.mark.parametrize("at", ["loads.torquer.torque.0", "bodies.hub.angular_velocity.x"])
+@pytest.mark.parametrize("at", ["loads.torquer.torque.0", slow("bodies.hub.angular_velocity.x")])
 def test_unmodelled_dynamics_run_in_time_have_the_poles_of_their_polynomial(at):
     """J s^2 (s + a) + (30 + 200 s)(s + a) + 0.4 sign (s - a) of what is wrong, with the phase of the worst case."""
     channel, found = "loads.torquer.torque.0", worst_of(at)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from long_runs import slow
 from models import refuses
 
 import femb
@@ -205,7 +206,7 @@ def test_equal_steps_of_generalized_alpha_equal_those_of_other_runs(text, of, ke
     assert found.derivatives[0, 0] == pytest.approx((4.0 * slopes[1] - slopes[0]) / 3.0, rel=1e-7)
 
 
-@pytest.mark.parametrize(("method", "tolerance"), [("radau", 1e-7), ("generalized-alpha", 2e-4)])
+@pytest.mark.parametrize(("method", "tolerance"), [("radau", 1e-7), slow(("generalized-alpha", 2e-4))])
 def test_methods_with_tangents_on_a_joint(method, tolerance, tmp_path, monkeypatch):
     """Every method of the catalogue of tangents, by none of whose runs steps are taken again."""
     assert method in TANGENTS

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from long_runs import slow
 from models import of_parts
 from scipy.integrate import quad, solve_ivp
 
@@ -182,7 +183,7 @@ def test_concertina(hub, time, rate, turn, formulation):
         np.testing.assert_allclose(abs(found), turn, rtol=1e-8)
 
 
-@pytest.mark.parametrize("formulation", ["velocity", "reduced"])
+@pytest.mark.parametrize("formulation", [slow("velocity"), "reduced"])
 def test_hundred_turns_of_a_ratio_that_is_not_whole(formulation):
     """The planet turns by -61/20 of the motor, whose 100 turns take two seconds from rest."""
     inertia, torque = 0.5 + 0.2 * (61.0 / 20.0) ** 2, 100.0 * np.pi * (0.5 + 0.2 * (61.0 / 20.0) ** 2)
