@@ -21,7 +21,7 @@ from femb.base.html import Brief
 from femb.base.options import Run, StartState, set_aside
 from femb.base.values import check_kind, nearest
 from femb.case.compose import Composition, composed, locate_files, refused
-from femb.case.text import CaseError, key_lines, located, text_of
+from femb.case.text import CaseError, dotted, key_lines, located, text_of, typed_key
 from femb.model.model import Model
 
 if TYPE_CHECKING:
@@ -210,6 +210,7 @@ def _from_toml(
     tables: dict[str, Any] = {word: document[word] for word in ("parameters", "gains") if word in document}
     parameters, of_parameters = _parameters_in(document)
     model, options, problems = build(document, None if known is None else known.items)
+    problems = [_at_value(each, parameters) for each in problems]
     problems += [*of_parameters, *([] if allow_code else _code_in(document))]
     if problems and tables:
         from femb.case.parameters import entries_without_item
@@ -219,6 +220,15 @@ def _from_toml(
         raise located(path, key_lines(text), problems, set_paths, composition.elsewhere)
     run, unended = (_located_start(options.get(word), path.parent) for word in ("run", UNENDED))
     return model, run, unended, set_paths, composition, parameters
+
+
+def _at_value(problem: Problem, parameters: Mapping[str, Any]) -> Problem:
+    """A problem of the model; of a number that a parameter sets, at the value of this."""
+    for name, each in parameters.items():
+        paths = () if each.value is None else [typed_key(key) for key in each.keys]
+        if any(problem.item[: len(path)] == path for path in paths):
+            return Problem((each.table, name, "value"), f"{dotted(problem.item)}: {problem.message}")
+    return problem
 
 
 def _overridden(document: dict[str, Any], overrides: Iterable[str]) -> Paths:

@@ -8,7 +8,6 @@ import operator
 import re
 import tomllib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -384,24 +383,21 @@ def apply_override(document: dict[str, Any], text: str, named: Container[str]) -
 def apply_overrides(document: dict[str, Any], overrides: Iterable[str], named: Container[str]) -> tuple[KeyPath, ...]:
     """Set entries in the tables of a case as ``apply_override``, and return their paths.
 
-    Parameters and gains of these entries lose their values, which would come after them. Raises CaseError.
+    They come after the values of parameters: those of these entries are set before them, and parameters and gains lose
+    them. Raises CaseError.
     """
-    paths = tuple(apply_override(document, text, named) for text in overrides)
-    for items in (document.get(table) for table in VALUED):
-        for each in items.values() if isinstance(items, dict) else ():
-            if isinstance(each, dict) and not each.get("relative") and not _paths_of(each).isdisjoint(paths):
-                each.pop("value", None)
-    return paths
+    texts = tuple(overrides)
+    paths = {text: parse_override(text)[0] for text in texts}
+    for text in (each for each in texts if paths[each][0] in VALUED):
+        apply_override(document, text, named)
+    if not document.keys().isdisjoint(VALUED):
+        # imported only where there are parameters, for a faster start
+        from femb.case.parameters import settle
 
-
-def _paths_of(parameter: dict[str, Any]) -> set[KeyPath]:
-    """The entries of a parameter, which is not checked yet."""
-    given: Any = parameter.get("entries", parameter.get("entry"))
-    found = set[KeyPath]()
-    for key in given if isinstance(given, list) else [given]:
-        with suppress(ValueError, TypeError):
-            found.add(typed_key(key))
-    return found
+        settle(document, paths.values())
+    for text in (each for each in texts if paths[each][0] not in VALUED):
+        apply_override(document, text, named)
+    return tuple(paths[text] for text in texts)
 
 
 def _index(text: str, path: KeyPath, entries: list[Any], key: str) -> int:

@@ -45,7 +45,7 @@ class Parameter(Description):
     entries: list[str] | None = None
     """in place of it, entries that all have the value"""
     value: float | None = None
-    """the nominal value, by default that of the case"""
+    """the nominal value, by default that of the case, in which it acts unless an entry is set"""
     range: Annotated[Any, SeveralForms((list[float], str))] = None
     """the least and the largest value, also as texts with the unit of the entry, or a text as "5 %", by how much it
     lies below and above the nominal value"""
@@ -54,7 +54,7 @@ class Parameter(Description):
     scale: Annotated[float | None, POSITIVE] = None
     """the size of a usual change, of numbers that may be zero; by default half of the range, or the nominal value"""
     relative: bool = False
-    """whether the value is a factor, by default one, of the number, or the list of numbers, of each entry"""
+    """whether value and range are of a factor, by default one, of the number, or the list of numbers, of each entry"""
 
     def __post_init__(self) -> None:
         with Checks(self, self.table, self.name) as check:
@@ -96,6 +96,14 @@ class Parameter(Description):
             raise ModelError.at((self.table, self.name, "range"), "is of a value that is zero; give two numbers")
         low, high = sorted(base * (1.0 + sign * self._percent()) for sign in (-1.0, 1.0))
         return low, high
+
+    def check_about(self, nominal: float, limits: tuple[float, float]) -> None:
+        """Raise ModelError where limits are not about the nominal value."""
+        if not limits[0] <= nominal <= limits[1]:
+            raise ModelError.at(
+                (self.table, self.name, "range"),
+                f"got {limits[0]:g} to {limits[1]:g}, wanted limits about the nominal value {nominal:g}",
+            )
 
     def as_variable(self, nominal: float | None = None) -> dict[str, Any]:
         """The table of a study's variable that has the values of this parameter.
@@ -174,12 +182,13 @@ def read_parameters(
         if isinstance(values, Mapping) and not {"entry", "entries"} & values.keys():
             problems.append(Problem((kind.table, name, "entry"), "is missing"))
     twice = [] if problems else [*overlaps({name: each.keys for name, each in found.items()}, kind is Parameter)]
-    values = dict[str, tuple[str, float]]()
-    for name, each in found.items():
-        for key in each.keys if each.value is not None and not each.relative else ():
-            other, value = values.setdefault(key, (name, float(each.value)))  # type: ignore[arg-type]
-            if value != each.value:
-                twice.append((name, f"sets {key} to {each.value:g}, and {other} to {value:g}: only one of them may"))
+    values = dict[str, Parameter]()
+    for name, each in () if twice else found.items():
+        for key in each.keys if each.value is not None else ():
+            other = values.setdefault(key, each)
+            if other is not each and (each.relative or other.relative or other.value != each.value):
+                how = [f"{'by' if x.relative else 'to'} {x.value:g}" for x in (each, other)]
+                twice.append((name, f"sets {key} {how[0]}, and {other.name} {how[1]}: only one of them may"))
     return found, problems + [Problem((kind.table, name), text) for name, text in twice]
 
 
@@ -247,13 +256,55 @@ def read_tables(kind: type[T], tables: object) -> tuple[dict[str, T], list[Probl
     return found, problems
 
 
-def take_parameters(document: dict[str, Any]) -> tuple[dict[str, Parameter], list[Problem]]:
-    """The parameters of the tables of a case, which lose them and get their values, and the problems."""
+def take_parameters(document: dict[str, Any], without: str = "") -> tuple[dict[str, Parameter], list[Problem]]:
+    """The parameters of the tables of a case, which lose them and get their values, and the problems.
+
+    without : a parameter whose factor does not act.
+    """
     found, problems = read_parameters(document.pop(Parameter.table, {}), True, document)
-    for each in () if problems else found.values():
-        for key in () if each.value is None or each.relative else each.keys:
-            apply_override(document, override(key, each.value), kinds())
+    for each in () if problems else list(found.values()):
+        if not (each.relative and each.name == without):
+            problems += _act(document, each)
     return found, problems
+
+
+def _act(document: dict[str, Any], parameter: Parameter) -> list[Problem]:
+    """Set the entries of a parameter to its value, or multiply them by it; the problems."""
+    place, value = (parameter.table, parameter.name, "value"), parameter.value
+    if value is None:
+        return []
+    for key in parameter.keys:
+        entry: Any = value
+        try:
+            if parameter.relative:
+                numbers = as_numbers(entry_in_si(document, key, entry_of(document, key)))
+                if numbers is None:
+                    text = f"is a factor of {key}, wanted a number or a list of numbers there"
+                    return [Problem(place, text)]
+                entry = np.multiply(numbers, value).tolist()
+            apply_override(document, override(key, entry), kinds())
+        except ModelError as error:
+            return [Problem(place, str(error).removeprefix("--set "))]
+    return []
+
+
+def settle(document: dict[str, Any], paths: Iterable[KeyPath]) -> None:
+    """Set entries to the values of those parameters of which paths will be set, or parts of them, or what they are
+    parts of; these parameters, and gains, lose their values."""
+    changed = {path[:k] for path in paths for k in range(1, len(path) + 1)}, set(paths)
+    for kind in (Parameter, TunedGain):
+        items = document.get(kind.table)
+        for name, each in items.items() if isinstance(items, dict) and changed[1] else ():
+            if not isinstance(each, dict) or "value" not in each:
+                continue
+            found, problems = read_parameters({name: each}, True, document, kind)
+            if problems:  # as is said where all are read
+                continue
+            own = [typed_key(key) for key in found[name].keys if "." in key]
+            if any(path in changed[0] or any(path[:k] in changed[1] for k in range(1, len(path))) for path in own):
+                if kind is Parameter and _act(document, found[name]):
+                    continue
+                del each["value"]
 
 
 def tables_of(path: Path, text: str, overrides: Iterable[str] = ()) -> dict[str, Any]:
@@ -263,10 +314,13 @@ def tables_of(path: Path, text: str, overrides: Iterable[str] = ()) -> dict[str,
     return document
 
 
-def document_of(path: Path, text: str, overrides: Iterable[str] = ()) -> dict[str, Any]:
-    """The tables of a case file with the entries of the command line and the values of its parameters."""
+def document_of(path: Path, text: str, overrides: Iterable[str] = (), without: str = "") -> dict[str, Any]:
+    """The tables of a case file with the entries of the command line and the values of its parameters.
+
+    without : a parameter whose factor does not act.
+    """
     document = tables_of(path, text, overrides)
-    take_parameters(document)
+    take_parameters(document, without)
     return document
 
 

@@ -240,11 +240,12 @@ def unit_of_entry(model: Any, key: str) -> str:
     except ValueError:
         return ""
     item = getattr(model, "tables", {}).get(table, {}).get(name)
+    scope = _scope_in(model, item)
     while path and is_dataclass(item) and not isinstance(item, type):
         word, *path = path
         if word not in keys_of(type(item)):
             return ""
-        units = units_of(type(item), word, _scope_in(model, item))
+        units, scope = units_of(type(item), word, scope), _within(type(item), word, scope)
         item = getattr(item, word, None)
         if not is_dataclass(item):
             return units[0][0] if len(units) == 1 and len(units[0]) == 1 else ""
@@ -295,13 +296,18 @@ def in_si(kind: type, values: Mapping[str, Any], scope: Scope = ANYWHERE) -> tup
     known = keys_of(kind)
     for key, value in values.items():
         if key in known and isinstance(value, str | list | dict):
-            # the numbers of a profile have the unit of what it is given for, by default none: a factor
-            declared = unit_of(known[key]) is not None and _is_profile(known[key])
-            nested = Scope(scope.angles, units_of(kind, key, scope)[0] if declared else ("",))
-            of_table = partial(in_si, scope=nested)
+            of_table = partial(in_si, scope=_within(kind, key, scope))
             result[key], of_value = walked(known[key], value, of_table, partial(_numbers_in_si, kind, key, scope))
             problems |= {(key, *path): text for path, text in of_value.items()}
     return result, problems
+
+
+def _within(kind: type, key: str, scope: Scope) -> Scope:
+    """That of a table within a key: the numbers of a profile have the unit of what it is given for, by default none, as
+    factors."""
+    hint = keys_of(kind)[key]
+    declared = unit_of(hint) is not None and _is_profile(hint)
+    return Scope(scope.angles, units_of(kind, key, scope)[0] if declared else ("",))
 
 
 def _is_profile(hint: Any) -> bool:

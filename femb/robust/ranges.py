@@ -67,11 +67,7 @@ def range_of(of: Differentiable) -> UncertainRange:
     limits = of.limits
     if limits is None:
         raise ModelError.at((Parameter.table, of.parameter.name, "range"), "is missing: an uncertain number has one")
-    if not limits[0] <= of.value <= limits[1]:
-        raise ModelError.at(
-            (Parameter.table, of.parameter.name, "range"),
-            f"got {limits[0]:g} to {limits[1]:g}, wanted limits about the nominal value {of.value:g}",
-        )
+    of.parameter.check_about(of.value, limits)
     return UncertainRange(of, *limits)
 
 

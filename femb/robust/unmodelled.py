@@ -17,7 +17,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import nearest
 from femb.case import Case
-from femb.case.parameters import TunedGain, document_of, missing_entries, read_parameters, read_tables
+from femb.case.parameters import TunedGain, common_number, document_of, missing_entries, read_parameters, read_tables
 from femb.case.text import text_of
 from femb.case.unmodelled import Unmodelled
 from femb.elements.control.linear_law import Realisation
@@ -132,13 +132,19 @@ def blocks_of(
 
 
 def check_names(case: Case) -> None:
-    """Raise ModelError where [unmodelled], [parameters] or [gains] of a case name what it does not have."""
+    """Raise ModelError where [unmodelled], [parameters] or [gains] of a case name what it does not have, or ranges are
+    not about the values that it has."""
     if case.path.suffix == ".py":
         return
     document = document_of(case.path, text_of(case.path), case.overrides)
     gains = read_parameters(document.get(TunedGain.table, {}), True, document, TunedGain)[0]
     if problems := missing_entries(document, case.model, [*case.parameters.values(), *gains.values()]):
         raise ModelError(*problems)
+    for each in case.parameters.values():
+        of_case = 1.0 if each.relative else common_number(document, each.keys)
+        nominal = of_case if each.value is None else each.value
+        if nominal is not None and each.range is not None and not isinstance(each.range, str):
+            each.check_about(nominal, (each.range[0], each.range[1]))
     if tables := document.get(Unmodelled.table, {}):
         laws = laws_of(system_of(case.model))
         read, set_ = (dict.fromkeys(x for law in laws for x in getattr(law, word)) for word in ("inputs", "outputs"))

@@ -50,7 +50,7 @@ from femb.study.jointly import Jointly, groups, merged
 from femb.study.linear_outputs import OUTPUTS
 from femb.study.outputs import BY_STEPS, ByChanges, StudyOutput
 from femb.study.runner import RunAnalyses, Runner
-from femb.study.study import Build, Study, given_entries, read_study
+from femb.study.study import Build, Study, given_entries, multiplied, read_study
 from femb.study.variables import Variable
 
 # Steps, relative to the value, in the order in which they are tried: what models are read for has no large terms that
@@ -356,11 +356,14 @@ class CaseFamily:
         self.base |= fixed or {}
         self.nominal = self.analyses({})
         model, self.document = self.nominal.described.model, document
-        self.parameters = [differentiable(each, document, model) for each in parameters.values()]
-        factors = [each for each in self.parameters if each.parameter.relative and each.value != 1.0]
-        for each in factors:
+        factors = multiplied(study, [name for name, each in parameters.items() if each.relative])
+        self.parameters = [
+            differentiable(each, factors.get(name, document), model) for name, each in parameters.items()
+        ]
+        moved = [each for each in self.parameters if each.parameter.relative and each.value != 1.0]
+        for each in moved:
             self.base |= each.entries(each.value)
-        if factors:
+        if moved:
             self.nominal = self.analyses({})
 
     def analyses(self, entries: dict[str, Any]) -> RunAnalyses:

@@ -354,13 +354,23 @@ class Study(Brief):
                 check.fail_at(("variables", name, "relative"), "has no meaning for a case that is a function")
 
 
-def given_entries(study: Study) -> dict[str, Any]:
-    """The tables of the case of a study; of a function the defaults of its arguments."""
+def given_entries(study: Study, without: str = "") -> dict[str, Any]:
+    """The tables of the case of a study; of a function the defaults of its arguments.
+
+    without : a parameter whose factor does not act.
+    """
     if study.build is not None:
         given = inspect.signature(study.build).parameters.values()
         return {each.name: each.default for each in given if each.default is not each.empty}
     path = Path(study.case).resolve()
-    return document_of(path, text_of(path), study.overrides) if path.suffix != ".py" else {}
+    return document_of(path, text_of(path), study.overrides, without) if path.suffix != ".py" else {}
+
+
+def multiplied(study: Study, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The tables of the case with the numbers that each factor multiplies, by its name: of a parameter of the study
+    those without its own value in the case, of others what acts."""
+    document = given_entries(study)
+    return {name: given_entries(study, name) if name in study.parameters else document for name in names}
 
 
 # Study files: a `Study` in TOML, with every problem and its line.

@@ -30,7 +30,7 @@ from femb.results.sweep import Sweep, is_numeric
 from femb.study.ensemble import TOGETHER, simulate_ensemble
 from femb.study.runner import Described, LoopFamily, RunAnalyses, Runner, StudyRow
 from femb.study.search import Search
-from femb.study.study import Study, read_study
+from femb.study.study import Study, multiplied, read_study
 from femb.study.variables import OPTIMIZE, WORST
 from femb.study.workers import Runs, carried_out, check_places
 
@@ -52,7 +52,12 @@ def runner_of(study: Study, folder: Path | None, form: LoopFamily | None = None)
     if form is not None:
         if unknown := [name for name in study.variables if name not in form.nominal]:
             raise ModelError(f"form: has no {', '.join(unknown)}; its parameters are {', '.join(form.nominal)}")
-        of_form = form, {name: form.nominal[name] if each.relative else 1.0 for name, each in study.variables.items()}
+        own = {name for name, each in study.parameters.items() if each.relative}
+        times = {
+            name: form.nominal[name] if each.relative and name not in own else 1.0
+            for name, each in study.variables.items()
+        }
+        of_form = form, times
     if source is not None:
         nominal = study.rows[0] if study.rows else ()
         return Runner(source, study.run, (), keys, {}, tuple(study.outputs.values()), folder, nominal, of_form)
@@ -60,21 +65,21 @@ def runner_of(study: Study, folder: Path | None, form: LoopFamily | None = None)
     text = text_of(path)
     factors: dict[str, Any] = {}
     if any(variable.relative for variable in study.variables.values()):
-        factors = _factors(study, path, text)
+        factors = _factors(study)
     file = (path.resolve(), text)
     return Runner(file, None, study.overrides, keys, factors, tuple(study.outputs.values()), folder, form=of_form)
 
 
-def _factors(study: Study, path: Path, text: str) -> dict[str, Any]:
+def _factors(study: Study) -> dict[str, Any]:
     """The entries of the case that relative variables multiply."""
-    if path.suffix == ".py":
+    if Path(study.case).suffix == ".py":
         raise ModelError("relative variables are of case files in TOML: a case in Python has no entries")
-    document = document_of(path, text, study.overrides)
+    documents = multiplied(study, [name for name, each in study.variables.items() if each.relative])
     factors: dict[str, Any] = {}
     problems = []
     for name, variable in study.variables.items():
         for key in variable.keys if variable.relative else ():
-            factors[key] = entry_in_si(document, key, entry_of(document, key))
+            factors[key] = entry_in_si(documents[name], key, entry_of(documents[name], key))
             if as_numbers(factors[key]) is None:
                 problems.append(
                     Problem(
@@ -140,8 +145,8 @@ def _nominal(study: Study, runner: Runner) -> dict[str, float]:
     found: dict[str, Any] = {}
     for name, variable in study.variables.items():
         given = study.parameters[name].value if name in study.parameters else None
-        of_case = common_number(document, variable.keys[:1]) if given is None else given
-        found[name] = 1.0 if variable.relative else of_case
+        of_case = 1.0 if variable.relative else common_number(document, variable.keys[:1])
+        found[name] = of_case if given is None else given
     return {name: float(value) for name, value in found.items() if is_numeric([value])}
 
 

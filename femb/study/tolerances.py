@@ -147,7 +147,8 @@ def tolerances(
             parameters={}, outputs=family.outputs, design="latin-hypercube", runs=samples, seed=seed, best=None,
             constraints={},
         )  # fmt: skip
-        table = sweep(sampled)
+        # a factor is of the number without it, which its name tells
+        table = sweep(replace(sampled, parameters={each.parameter.name: each.parameter for each in family.parameters}))
         drawn = np.array([table.outputs[name] for name in found.outputs]).T
     return Scatter(found, deviations, bends, drawn)
 
