@@ -95,8 +95,9 @@ WALLS = [
 
 @pytest.fixture
 def as_shells(monkeypatch):
-    """Quadrilaterals of decks as those of Shell: without the flexibility that NASTRAN's have beside."""
-    monkeypatch.setattr(bulk_shells, "elements_of", lambda *given, residual: elements_of(*given))
+    """Quadrilaterals of decks as those of flat Shells: without the flexibility that NASTRAN's have beside, and with
+    stiff drilling."""
+    monkeypatch.setattr(bulk_shells, "elements_of", lambda *given, residual: elements_of(*given[:5], True))
 
 
 @pytest.mark.parametrize(("card", "rest", "words"), WALLS)
@@ -768,8 +769,7 @@ def test_a_fold_has_weak_drilling_however_far_it_folds(tmp_path):
         x = np.zeros(model.stiffness.shape[0])
         x[model.dofs[list(model.numbers).index(5), 3:]] = [-s, 0.0, c]
         energies.append(x @ (model.stiffness @ x))
-    np.testing.assert_allclose(energies[1:], energies[1], rtol=1e-9)
-    assert energies[0] > 1.5 * energies[1]
+    np.testing.assert_allclose(energies, energies[0], rtol=1e-9)
 
 
 def test_a_strip_of_one_quadrilateral_bends_as_a_beam(tmp_path):
