@@ -233,10 +233,9 @@ def _at_value(problem: Problem, parameters: Mapping[str, Any]) -> Problem:
 
 def _overridden(document: dict[str, Any], overrides: Iterable[str]) -> Paths:
     """Set entries of the command line in a case, and return their paths."""
-    from femb.case.build import kinds
-    from femb.case.compose import apply_overrides
+    from femb.case.parameters import apply_overrides
 
-    set_paths = apply_overrides(document, overrides, kinds())
+    set_paths = apply_overrides(document, overrides)
     _set_aside(document, set_paths)
     return set_paths
 

@@ -7,7 +7,7 @@ import math
 import operator
 import re
 import tomllib
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -162,7 +162,6 @@ def _value(node: ast.expr, variables: Variables) -> Any:
 
 # Keys of items, and of tables within them, whose text is the path of a file.
 FILES = ("file", "mesh", "python", "sections")
-VALUED = "parameters", "gains"  # tables of values for entries of the case
 DEFAULTS = ("title", "gravity", "noise", "run")  # that an included file may have too
 
 
@@ -378,26 +377,6 @@ def apply_override(document: dict[str, Any], text: str, named: Container[str]) -
             raise refused(text, message)
     table[_index(text, path[:-1], table, path[-1]) if isinstance(table, list) else path[-1]] = value
     return path
-
-
-def apply_overrides(document: dict[str, Any], overrides: Iterable[str], named: Container[str]) -> tuple[KeyPath, ...]:
-    """Set entries in the tables of a case as ``apply_override``, and return their paths.
-
-    They come after the values of parameters: those of these entries are set before them, and parameters and gains lose
-    them. Raises CaseError.
-    """
-    texts = tuple(overrides)
-    paths = {text: parse_override(text)[0] for text in texts}
-    for text in (each for each in texts if paths[each][0] in VALUED):
-        apply_override(document, text, named)
-    if not document.keys().isdisjoint(VALUED):
-        # imported only where there are parameters, for a faster start
-        from femb.case.parameters import settle
-
-        settle(document, paths.values())
-    for text in (each for each in texts if paths[each][0] not in VALUED):
-        apply_override(document, text, named)
-    return tuple(paths[text] for text in texts)
 
 
 def _index(text: str, path: KeyPath, entries: list[Any], key: str) -> int:

@@ -20,7 +20,7 @@ from femb.base.meanings import Description
 from femb.base.types import POSITIVE, Floats, OneOf, SeveralForms
 from femb.base.values import as_numbers, number_problem, shown
 from femb.case.build import entry_in_si, kind_in, kinds, read_table
-from femb.case.compose import apply_override, apply_overrides, composed, entry_of, override
+from femb.case.compose import apply_override, composed, entry_of, override, parse_override
 from femb.case.schema import choices, converted, keys_of, unit_of_entry
 from femb.case.text import KeyPath, typed_key
 
@@ -288,7 +288,24 @@ def _act(document: dict[str, Any], parameter: Parameter) -> list[Problem]:
     return []
 
 
-def settle(document: dict[str, Any], paths: Iterable[KeyPath]) -> None:
+def apply_overrides(document: dict[str, Any], overrides: Iterable[str]) -> tuple[KeyPath, ...]:
+    """Set entries in the tables of a case as ``apply_override``, and return their paths.
+
+    They come after the values of parameters: those of these entries are set before them, and parameters and gains lose
+    them. Raises CaseError.
+    """
+    texts = tuple(overrides)
+    paths = {text: parse_override(text)[0] for text in texts}
+    valued = [text for text in texts if paths[text][0] in (Parameter.table, TunedGain.table)]
+    for text in valued:
+        apply_override(document, text, kinds())
+    _settle(document, paths.values())
+    for text in (each for each in texts if each not in valued):
+        apply_override(document, text, kinds())
+    return tuple(paths[text] for text in texts)
+
+
+def _settle(document: dict[str, Any], paths: Iterable[KeyPath]) -> None:
     """Set entries to the values of those parameters of which paths will be set, or parts of them, or what they are
     parts of; these parameters, and gains, lose their values."""
     changed = {path[:k] for path in paths for k in range(1, len(path) + 1)}, set(paths)
@@ -310,7 +327,7 @@ def settle(document: dict[str, Any], paths: Iterable[KeyPath]) -> None:
 def tables_of(path: Path, text: str, overrides: Iterable[str] = ()) -> dict[str, Any]:
     """The tables of a case file with the entries of the command line. Raises CaseError."""
     document = composed(path, text).document
-    apply_overrides(document, overrides, kinds())
+    apply_overrides(document, overrides)
     return document
 
 
