@@ -223,12 +223,14 @@ class StrainForces:
     def turned(self, x: Floats) -> Floats:
         """(n_v,) the change of the forces of elements as they turn with their frames, by displacements x (n_v,)."""
         out = np.zeros_like(x)
-        out[self.places[:, :3]] = np.cross(np.einsum("fij,fj->fi", self.axes, x[self.places[:, 3:]]), self.forces)
+        out[self.places[:, :3]] = rotations.cross(
+            np.einsum("fij,fj->fi", self.axes, x[self.places[:, 3:]]), self.forces
+        )
         return out
 
     def _relative(self, moved: Floats, frames: Ints, to: Ints) -> Floats:
         """(e, 6): motions of frames less those that they have with the frames ``to`` as one rigid body."""
         turn, relative = np.einsum("eij,ej->ei", self.axes[to], moved[to, 3:]), moved[frames] - moved[to]
-        relative[:, :3] -= np.cross(turn, self.positions[frames] - self.positions[to])
+        relative[:, :3] -= rotations.cross(turn, self.positions[frames] - self.positions[to])
         relative[:, 3:] = moved[frames, 3:] - np.einsum("eji,ej->ei", self.axes[frames], turn)
         return relative

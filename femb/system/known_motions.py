@@ -124,7 +124,7 @@ class KnownStructure:
         return np.asarray(np.linalg.qr(moved.T)[0].T)
 
     def _from_own(self, motions: Floats) -> Floats:
-        moved = self.size * motions[:, :3] - np.cross(motions[:, 3:], self.centre)
+        moved = self.size * motions[:, :3] - rotations.cross(motions[:, 3:], self.centre)
         return np.hstack([moved, motions[:, 3:]])
 
     def resting_in(self, omega: Floats, point: Floats, motions: Floats) -> Floats:
