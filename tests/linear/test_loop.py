@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from checkout import CASES
+from long_runs import slow
 from models import of_parts, refusals, refuses, thin_panel
 from oracles.controlled_satellite import LOCKED, PERIOD, WHEELS, attitude_law, satellite
 from scipy.linalg import expm
@@ -174,7 +175,7 @@ def test_a_stiff_mesh_keeps_slow_motions_and_damping():
     assert "these are what rounding leaves of zero beside the fastest vibration" in alone
 
 
-@pytest.mark.parametrize("thickness", [20e-3, 4e-3, 1e-3])
+@pytest.mark.parametrize("thickness", [slow(20e-3), slow(4e-3), 1e-3])
 def test_the_loop_of_a_thin_shell_with_wheels(thickness):
     """A sampled law with a delay: of full order as in modes, where the fastest vibration is 1e7 times the first."""
     corners = [[0.5, -0.4, 0], [3.5, -0.4, 0.3], [3.5, 0.4, 0.3], [0.5, 0.4, 0]]
