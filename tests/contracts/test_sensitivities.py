@@ -138,12 +138,21 @@ def numbers(results):
     return found
 
 
+PLACES = ("root", "midpoint", "tip")
+
+
 def drawn(words):
-    """Of each quantity of each item one number, at a place and in a component by chance; others with FEMB_SEED."""
-    names = {}
+    """All numbers, but of each quantity of a beam at one place, by chance; others with FEMB_SEED."""
+    places = {}
     for name in np.random.default_rng(SEED).permutation(list(words)).tolist():
-        names[(*name.split(".")[:2], words[name])] = name
-    return {name: words[name] for name in words if name in names.values()}
+        if name.startswith("beams."):
+            places[name.split(".")[1], words[name]] = [part for part in name.split(".") if part in PLACES]
+    return {
+        name: word
+        for name, word in words.items()
+        if not name.startswith("beams.")
+        or [part for part in name.split(".") if part in PLACES] == places[name.split(".")[1], word]
+    }
 
 
 @pytest.mark.parametrize(
