@@ -34,15 +34,16 @@ FACES = {
 }
 
 
-def check_glue(data: BulkData) -> None:
-    """Raises ModelError: parts that the case control glues, which would come apart."""
-    chosen = {each for word in ("BGSET", "BCONTACT") for each in data.chosen.get(word, ()) if each}
-    for card in data.all("BGSET", "BGADD", "BCONPRG", "BCTABLE") if chosen else ():
+def glued(data: BulkData) -> list[str]:
+    """Cards of contact bodies that the case control glues, whose parts lie apart without. Raises ModelError: BGSET."""
+    for card in data.all("BGSET") if any(data.chosen.get("BGSET", ())) else ():
+        raise card.refuse("glue of meshes")
+    found = []
+    for card in data.all("BCONPRG", "BCTABLE") if any(data.chosen.get("BCONTACT", ())) else ():
+        word, step = ("IGLUE", 1) if card.name == "BCONPRG" else ("SLAVE", 6)
         words = [card.text(k) for k in range(len(card.fields))]
-        glued = {"BCONPRG": words.index("IGLUE") + 1 if "IGLUE" in words else 0,
-                 "BCTABLE": words.index("SLAVE") + 6 if "SLAVE" in words else 0}.get(card.name, -1)  # fmt: skip
-        if glued < 0 or (glued and card.value(glued)):
-            raise card.refuse("glue of meshes")
+        found += [str(card)] if word in words and card.value(words.index(word) + step) else []
+    return found
 
 
 def grid_sets(data: BulkData) -> dict[str, list[int]]:

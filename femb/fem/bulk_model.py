@@ -19,7 +19,7 @@ from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints, Sparse
 from femb.elements.shell.mesh import SIZES
 from femb.fem.bulk_bars import axes_along, bars_of
-from femb.fem.bulk_case import DRIVEN, LoadSets, Temperatures, check_glue, grid_sets, inertia, moved_grids, support_rows
+from femb.fem.bulk_case import DRIVEN, LoadSets, Temperatures, glued, grid_sets, inertia, moved_grids, support_rows
 from femb.fem.bulk_connectors import connectors_of, edges_of
 from femb.fem.bulk_curved_shells import curved_shells_of
 from femb.fem.bulk_matrices import matrices_of
@@ -73,7 +73,8 @@ def read_structure(path: str | Path, unit: float | str | Units = 1.0, logical: L
         for section in sections:
             for what, names in section.check_names().items():
                 said[what] = list(dict.fromkeys([*said.get(what, []), *names]))
-        check_glue(data)
+        if joined := glued(data):
+            warnings.warn(f"{path}: {', '.join(joined)}: glue is left out: parts that it joins lie apart", FembWarning)
         held = any(section.held_grids for section in sections)
         supports = [*said.get("supports", []), *(["PS of GRID"] if held else [])]
         supports = ["*BOUNDARY"] if supports and is_input(path) else supports

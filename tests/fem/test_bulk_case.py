@@ -146,12 +146,14 @@ def test_factors_of_direct_matrices_are_named(tmp_path):
         read_structure(deck(tmp_path, *boom(), control=["PARAM,CK1,3.", "CEND"]))
 
 
-def test_glue_is_refused_where_it_is_chosen_and_a_reduction_named(tmp_path):
-    for glue, word in (("BGSET,5,1,2", "BGSET"), ("BCONPRG,5,,IGLUE,1", "BCONTACT")):
-        apart = deck(tmp_path, *boom(), glue, control=[f"{word} = 5"])
-        with pytest.raises(ModelError, match=r"5: glue of meshes: is not read"):
-            read_structure(apart)
-        read(deck(tmp_path, *boom(), glue))
+@pytest.mark.filterwarnings("ignore:.*\\(contact\\)")
+def test_glue_that_is_chosen_and_a_reduction_are_named(tmp_path):
+    glue = [*boom(), "BGSET,5,1,2", "BCONPRG,5,,IGLUE,1", "BCTABLE,5,,,,1", ",SLAVE,2,.9,,,,1"]
+    read(deck(tmp_path, *glue))
+    with pytest.raises(ModelError, match=r"BGSET 5: glue of meshes: is not read"):
+        read_structure(deck(tmp_path, *glue, control=["BGSET = 5"]))
+    with pytest.warns(FembWarning, match="BCONPRG 5, BCTABLE 5: glue is left out: parts that it joins lie apart"):
+        read_structure(deck(tmp_path, *glue, control=["BCONTACT = 5"]))
     with pytest.warns(FembWarning, match="ASET1: is left out: all freedoms are kept"):
         read_structure(deck(tmp_path, *boom(), "ASET1,123,1,2"))
 
