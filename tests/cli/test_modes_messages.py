@@ -37,8 +37,9 @@ def test_a_model_without_bodies_has_no_outputs_by_default(tmp_path):
 
 def test_the_number_of_modes_that_there_are(tmp_path):
     words = ("--input", "bodies.hub.torque.x", "--output", "bodies.hub.turn.x", "--error-at", "0.1", "--out", tmp_path)
-    output = said("linearize", SATELLITE, "--hub", "hub", "--craig-bampton", "500", *words)
-    assert "Craig-Bampton, all 60 modes of each appendage of hub, 0.5 % damping in each" in output
+    coarse = [word for side in ("left", "right") for word in ("--set", f"beams.{side}_yoke.elements=2")]
+    output = said("linearize", SATELLITE, "--hub", "hub", "--craig-bampton", "500", *words, *coarse)
+    assert "Craig-Bampton, all 18 modes of each appendage of hub, 0.5 % damping in each" in output
     # a linear model has no history: it is drawn over frequencies
     assert "bode.png" in said("plot", tmp_path / "linear.h5")
 
