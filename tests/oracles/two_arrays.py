@@ -59,8 +59,8 @@ def arrays_on_a_drive() -> str:
 
 
 def with_a_table(angles: list[float]) -> str:
-    """``arrays_on_a_drive``, coarser, with a law that rolls off at 100 rad/s, gains by a table over its angle."""
-    text = arrays_on_a_drive().replace("damping = 0.5", "damping = 20.0").replace("elements = 8", "elements = 2")
+    """``arrays_on_a_drive`` with a law that rolls off at 100 rad/s, gains by a table over its angle."""
+    text = arrays_on_a_drive().replace("damping = 0.5", "damping = 20.0")
     law, of_law = text.replace("density = 3000.0", "damping = 2e-3\ndensity = 3000.0").split("[controllers.attitude]")
     of_law = of_law[of_law.index("[parameters.") :]
     rows = [[27.0, 0, 0, 250.0, 0, 0], [0, 4.0, 0, 0, 38.0, 0], [0, 0, 28.0, 0, 0, 260.0]]
