@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.base.values import without_rounding
+from femb.base.values import numbered, without_rounding
 from femb.elements.control.errors import Errors
 from femb.elements.control.linear_law import LinearLaw, Realisation
 from femb.elements.control.sample_kernels import linear_step
@@ -95,14 +95,39 @@ class LinearControl(Law):
         allocation: Floats | None = None,
         tracking: Floats | None = None,
     ) -> None:
-        self.realisation, self.errors, self.integrals, self.allocation = realisation, errors, integrals, allocation
+        self.realisation = Realisation(*(np.atleast_2d(np.asarray(each, dtype=float)) for each in realisation))
+        self.errors, self.integrals, self.allocation = errors, integrals, allocation
         self.tracking = tracking
         # without commands that it sets, nothing limits its outputs
         self.limits = limits if limits.size else np.full(len(realisation.D), np.inf)
         held = np.zeros(len(realisation.A), dtype=bool) if integrals is None else integrals
         leads = np.zeros((0, 0)) if tracking is None else tracking
         # of the kernel ``linear_step``, which takes arrays of one kind
-        self.arrays = tuple(np.array(each, order="C") for each in (*realisation, self.limits, held, leads))
+        self.arrays = tuple(np.array(each, order="C") for each in (*self.realisation, self.limits, held, leads))
+
+    def check_sizes(self, item: InLoop, layout: Layout, model: ModelView) -> None:
+        """Raise ModelError where its arrays do not fit the state at the start, what the controller reads, and its
+        commands: kernels do not look at sizes."""
+        n, m = np.size(item.start_state(layout, model)), self.errors.width
+        settings = item.settings(layout, model)
+        k = sum(each.command.width for each in settings) if settings else len(self.realisation.D)
+        held = np.zeros(n) if self.integrals is None else self.integrals
+        wanted: dict[str, tuple[Any, tuple[int, ...]]] = dict(
+            zip("ABCD", zip(self.realisation, ((n, n), (n, m), (k, n), (k, m)), strict=True), strict=True)
+        )
+        wanted |= {"limits": (self.limits, (k,)), "integrals": (held, (n,))}
+        if self.tracking is not None:
+            wanted["tracking"] = self.tracking, (n, k)
+        wanted["reference"] = self.errors.reference(0.0), (self.errors.count,)
+        if self.errors.constant is not None:
+            wanted["constant reference"] = self.errors.constant, (self.errors.count,)
+        for word, (array, shape) in wanted.items():
+            if np.shape(array) != shape:
+                text = f"law: {word}: got an array {np.shape(array)}, wanted {shape}"
+                read = ", ".join(f"{each.name} ({each.width})" for each in self.errors.signals) or "nothing"
+                sets = ", ".join(f"{each.label} ({each.command.width})" for each in settings) or "nothing"
+                states = f"it has {numbered(n, 'state')} by its start_state, reads {read} and sets {sets}"
+                raise ModelError.at((item.table, item.name), f"{text}: {states}")
 
     # over which its matrices are a table
     signal: Signal | None = None

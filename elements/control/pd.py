@@ -303,7 +303,7 @@ class PDController(Controller):
         value at a time (s), and the reference at a time: a quaternion (4,) or a number."""
         name = self.reads[0]
         sensor = sensor_of(model, name)
-        true = signal_of(layout, model, name) if sensor is None else sensor.truth(layout, model)
+        true = signal_of(layout, model, name) if sensor is None else sensor.checked_truth(layout, model)
         if self.attitude is None:
             setpoint = self.setpoint or (lambda t: 0.0)
             return true, lambda value, t: value - setpoint(t), setpoint

@@ -44,6 +44,7 @@ from femb.elements.control.sensor_kernels import (
 from femb.elements.control.signals import (
     AXES,
     TRUE,
+    Rows,
     Signal,
     component_names,
     held_signal,
@@ -171,7 +172,7 @@ class Sensor(WithErrors, Item):
 
     def linear_law(self, layout: Layout, model: ModelView) -> LinearLaw:
         """Its gains on the outputs of the linear plant, at its samples."""
-        truth = self.truth(layout, model)
+        truth = self.checked_truth(layout, model)
         outputs = law_outputs(f"sensors.{self.name}", self.width)
         D = self.scale * (np.eye(len(outputs)) if truth.gain is None else truth.gain)
         period, phase = self.clock(model)
@@ -191,7 +192,7 @@ class Sensor(WithErrors, Item):
 
     def true_rows(self, point: LinearPoint) -> OutputRows:
         """The rows of its true quantity at the ``point``. Raises ModelError where it depends on more than the state."""
-        truth = self.truth(point.system.layout, point.system.model)
+        truth = self.checked_truth(point.system.layout, point.system.model)
         if truth.rows is None:
             raise ModelError("is a mean over a period, which no state gives: take the output of its states")
         pose, velocity = truth.rows(point.t, point.q, point.v)
@@ -204,9 +205,35 @@ class Sensor(WithErrors, Item):
         """The true quantity, in a ``layout`` of a ``model``. Raises ModelError where the model does not have it."""
         raise NotImplementedError
 
+    def checked_truth(self, layout: Layout, model: ModelView) -> Signal:
+        """Its ``truth``, of which value and rows raise ModelError where their sizes are not those of the sensor."""
+        true, width, size = self.truth(layout, model), self.width, 3 if self.width == 4 else self.width
+        value, rows = true.value, true.rows
+
+        def check(word: str, got: Any, wanted: tuple[int, ...]) -> None:
+            if np.shape(got) != wanted:
+                text = f"truth: {word}: got an array {np.shape(got)}, wanted {wanted}, by its width {width}"
+                raise ModelError.at((self.table, self.name), text)
+
+        def numbers(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
+            found = value(state, discrete)
+            check("value", found, (width,))
+            return found
+
+        def derivatives(t: float, q: Floats, v: Floats) -> Rows:
+            assert rows is not None
+            pair = rows(t, q, v)
+            for each in pair:
+                check("rows", each, (size, len(v)))
+            return pair
+
+        if true.width != width:
+            raise ModelError.at((self.table, self.name), f"truth: got a signal of width {true.width}, wanted {width}")
+        return replace(true, value=numbers, rows=None if rows is None else derivatives)
+
     def read_by_kernel(self, layout: Layout, model: ModelView) -> tuple[Signal, Floats]:
         """The signal with a place that a kernel reads, and its own axes, a quaternion (4,) or a matrix (9,), if any."""
-        return self.truth(layout, model), NO_AXES
+        return self.checked_truth(layout, model), NO_AXES
 
     def random_numbers(self, period: float) -> tuple[int, tuple[float, ...]]:
         """The count of normal numbers that a sample draws, and further numbers of the kernel from ``ROLL`` on."""
@@ -236,7 +263,7 @@ class Sensor(WithErrors, Item):
 
     def at_start(self, layout: Layout, model: ModelView) -> Signal:
         """The quantity that it has before its first value arrives: the true one at the start."""
-        return self.truth(layout, model)
+        return self.checked_truth(layout, model)
 
     def exact(self, layout: Layout, model: ModelView) -> Signal:
         """Its value without bias, noise, quantum, range and delay: the scale is no error."""
@@ -357,7 +384,7 @@ class SampledSensor:
     @cached_property
     def truth(self) -> Signal:
         """The true quantity; the numbers of the layout are known after its declarations."""
-        return self.item.truth(self.layout, self.model)
+        return self.item.checked_truth(self.layout, self.model)
 
     def start(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
         """The value that controllers read until the first sample arrives: that of the motion at the start."""

@@ -259,7 +259,7 @@ def _held(layout: Layout, model: ModelView, table: str, rest: str) -> Signal | N
     word = "value" if table == "sensors" else "output"
     for item in model.items():
         if item.table == table == "sensors" and rest == f"{item.name}.{TRUE}":
-            true = item.truth(layout, model)
+            true = item.checked_truth(layout, model)
             linear = true.linear or component_names(f"{table}.{rest}", 3 if true.width == 4 else true.width)
             declared: dict[str, Any] = item.declared_of_value(layout, model)
             return replace(true, name=f"{table}.{rest}", linear=linear, **declared)  # type: ignore[no-any-return]
