@@ -25,6 +25,7 @@ from femb.layout.element import LowRank
 from femb.layout.protocols import LowRankTangent, OfPhase, Strained
 from femb.model.model import Model
 from femb.numerics import rotations
+from femb.small_motions.declared import check_declared
 from femb.small_motions.point import OperatingPoint, without_derivatives
 from femb.small_motions.spinning import in_own_axes
 from femb.small_motions.steady import why_changing
@@ -75,7 +76,8 @@ class EigenProblem:
     u (n_u,), a (n_v,), multipliers (n_c,) : inputs, accelerations and reactions of the state.
     low_rank : what damping and stiffness lack of the derivatives, as those of modal damping. exact : products with
     stiffness and damping in which nothing large cancels. left_out : forces that the matrices do not contain, in words.
-    loaded : whether weight and loads act; None where what the model knows of its motions is not used.
+    loaded : whether weight and loads act; None where what the model knows of its motions is not used. of_state :
+    whether the stiffness is that of the state, so that motions which items declare must agree with it.
     """
 
     system: System
@@ -94,6 +96,7 @@ class EigenProblem:
     exact: ExactProducts
     left_out: tuple[str, ...] = ()
     loaded: bool | None = None
+    of_state: bool = False
 
     @classmethod
     def of(
@@ -190,7 +193,7 @@ class EigenProblem:
         nothing = np.zeros(free.n_v, dtype=bool)
         matrices = mass, damping, stiffness, jacobian
         state, products = (u, a, multipliers), (low_rank, exact)
-        motion = cls(free, q, v, *matrices, nothing, axes, *state, *products, tuple(left_out), loaded)
+        motion = cls(free, q, v, *matrices, nothing, axes, *state, *products, tuple(left_out), loaded, True)
         return motion.holding(*layout.held_frames())
 
     @classmethod
@@ -204,7 +207,7 @@ class EigenProblem:
         exact = ExactProducts(system, u, q, v, point.a, point.multipliers, mass, False)
         held, state = np.zeros(system.n_v, dtype=bool), (u, point.a, point.multipliers)
         matrices = mass, damping, stiffness, jacobian
-        return cls(system, q, v, *matrices, held, None, *state, point.low_rank, exact, loaded=True)
+        return cls(system, q, v, *matrices, held, None, *state, point.low_rank, exact, loaded=True, of_state=True)
 
     @property
     def spinning(self) -> bool:
@@ -223,12 +226,14 @@ class EigenProblem:
 
     @cached_property
     def structures(self) -> tuple[KnownStructure, ...]:
-        """The structures of what is not held, and what they do not notice. Raises ModelError: an item does not say."""
+        """The structures of what is not held, and what they do not notice. Raises ModelError: an item does not say,
+        or says what its forces are not."""
         if self.loaded is None:
             return ()
         held = [k for k in range(len(self.system.layout.frames)) if np.any(self.held[self.velocities_of(k)])]
         found = known_motions(self.system, self.q, held, self.loaded, u=self.u)
         check_said(found)
+        check_declared(self, found)
         if not self.spinning:
             return tuple(each.at_rest for each in found)
         return found if self.axes is None else tuple(map(self._turning, found))

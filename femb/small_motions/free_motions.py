@@ -13,6 +13,7 @@ from femb.base.types import Floats, Ints
 from femb.layout.connections import groups_of
 from femb.layout.protocols import Strained
 from femb.layout.symmetry import Surroundings, about, bracket, nullity, twists
+from femb.small_motions.declared import of_frames
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.system.known_motions import KnownStructure
 from femb.system.system import System
@@ -28,8 +29,10 @@ LEAST = 1e-6
 FLOOR = 1e-3  # the same of components, for rounding on their scale
 
 
-# Of groups: the frames, a point (3,), and the number of motions: translations, and rotations about it.
-Centres = list[tuple[list[int], Floats, int]]
+# Of groups: the frames, a point (3,), and orthonormal twists (k, 6) about it, which move them.
+Centres = list[tuple[list[int], Floats, Floats]]
+# Of a twist, and of the places of points: less is rounding.
+ALONG = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,9 +164,9 @@ def _unresisted(motion: EigenProblem, groups: list[list[int]], ordered: bool = T
 def resisted_by_joints(system: System, q: Floats, groups: Centres) -> Floats:
     """(r, d) what rows of size one take from motions of groups, as in ``_rigid_motions``: the relative motions that
     springs of joints resist, as these declare, however weak they are beside others."""
-    layout, rows = system.layout, [np.zeros((0, sum(count for _, _, count in groups)))]
+    layout, rows = system.layout, [np.zeros((0, sum(len(basis) for _, _, basis in groups)))]
     of_frame = {k: number for number, (frames, _, _) in enumerate(groups) for k in frames}
-    ends = np.cumsum([0, *(count for _, _, count in groups)])
+    ends = np.cumsum([0, *(len(basis) for _, _, basis in groups)])
     everything = frozenset(range(len(layout.frames)))
     for item in system.items:
         on = dict.fromkeys(item.frames(layout)) if item.resists else {}
@@ -175,10 +178,10 @@ def resisted_by_joints(system: System, q: Floats, groups: Centres) -> Floats:
             noticed = nullity(np.eye(6) if symmetry is None else symmetry.motions)
             own = np.zeros((len(noticed), rows[0].shape[1]))
             for number in set(pair) - {-1}:
-                _, centre, count = groups[number]
-                along = noticed @ twists(np.eye(3), np.eye(3), centre).T
-                own[:, ends[number] : ends[number + 1]] = along[:, :count] * (1.0 if number == moving else -1.0)
-            # of a point mass, whose turns are no motions, nothing is left of some
+                _, centre, basis = groups[number]
+                along = _without_rounding(basis @ (twists(np.eye(3), np.eye(3), centre) @ noticed.T), 1.0).T
+                own[:, ends[number] : ends[number + 1]] = along * (1.0 if number == moving else -1.0)
+            # of points on a line, whose turns about it are no motions, nothing is left of some
             own = own[np.any(own, axis=1)]
             rows.append(own / np.max(np.abs(own), axis=1, keepdims=True))
     return np.vstack(rows)
@@ -188,7 +191,7 @@ def _turned(motion: EigenProblem, centres: Centres) -> tuple[Floats, Floats]:
     """(d, k), (d, j) known motions that a rotation turns in its own axes, in terms of those of ``_rigid_motions``:
     those that centrifugal and gyroscopic forces resist not, as the turn of a thin rod about its line, and those that
     they resist."""
-    found = np.zeros((sum(count for _, _, count in centres), 0))
+    found = np.zeros((sum(len(basis) for _, _, basis in centres), 0))
     parts = found, found
     for structure in motion.structures:
         omega, point, _ = motion.axis_of(structure.frames)
@@ -221,9 +224,16 @@ def stiffness_of_known(
 def _in_terms(structure: KnownStructure, twists: Floats, centres: Centres) -> Floats:
     """(d, k) twists (k, 6) of a structure in terms of the motions of ``_rigid_motions``."""
     parts = [np.zeros((0, len(twists)))]
-    for frames, centre, count in centres:
-        parts.append(about(twists, centre).T[:count] * (frames[0] in structure.frames))
+    for frames, centre, basis in centres:
+        whole = about(twists, centre).T
+        largest = np.max(np.abs(whole), axis=0, initial=0.0)
+        parts.append(_without_rounding(basis @ whole, largest) * (frames[0] in structure.frames))
     return np.vstack(parts)
+
+
+def _without_rounding(terms: Floats, sizes: Floats | float) -> Floats:
+    """Terms (k, d) of columns of these sizes (d,) with zeros for columns that are rounding."""
+    return np.where(np.max(np.abs(terms), axis=0, initial=0.0) > ALONG * sizes, terms, 0.0)
 
 
 def independent(columns: Floats) -> Floats:
@@ -234,7 +244,7 @@ def independent(columns: Floats) -> Floats:
 
 def _rigid_motions(motion: EigenProblem, groups: list[list[int]]) -> tuple[Floats, Centres]:
     """(n_v, d) motions as rigid bodies of all groups without a held frame, about the mean of their positions; and of
-    each group its frames, this mean (3,) and the number of its motions."""
+    each group its frames, this mean (3,) and the twists of its motions."""
     system, layout = motion.system, motion.system.layout
     whole = motion.rigid_motions()
     columns, centres = [np.zeros((system.n_v, 0))], []
@@ -245,15 +255,27 @@ def _rigid_motions(motion: EigenProblem, groups: list[list[int]]) -> tuple[Float
         fixed = any(layout.frames[k].freedom == 0 for k in group)
         if fixed or not np.any(moving) or np.any(motion.held & moving):
             continue
-        places = [layout.frame_q[k] for k in group]
-        centre = np.mean([motion.q[i : i + 3] for i in places], axis=0)
+        places = np.array([motion.q[i : i + 3] for i in layout.frame_q[group]])
+        centre = np.mean(places, axis=0)
         turns = whole[3:] - np.cross(np.eye(3), centre) @ whole[:3]
-        own = np.where(moving, np.vstack([whole[:3], turns]), 0.0)
-        if all(layout.frames[k].freedom == 3 for k in group) and len(group) == 1:
-            own = own[:3]
+        points = all(layout.frames[k].freedom == 3 for k in group)
+        basis = _of_points(places - centre) if points else np.eye(6)
+        own = np.where(moving, basis @ np.vstack([whole[:3], turns]), 0.0)
         columns.append(own.T)
-        centres.append((group, centre, len(own)))
+        centres.append((group, centre, basis))
     return np.hstack(columns), centres
+
+
+def _of_points(arms: Floats) -> Floats:
+    """(k, 6) twists about their mean that move points at ``arms`` (n, 3): no turn about a line on which all are."""
+    if len(arms) == 1:
+        return np.eye(6)[:3]
+    _, sizes, axes = np.linalg.svd(arms, full_matrices=True)
+    alike = int(np.sum(sizes > ALONG * max(sizes[0], np.finfo(float).tiny)))
+    if alike > 1:
+        return np.eye(6)
+    turns = twists(turns=axes[1:]) if alike else np.zeros((0, 6))
+    return np.vstack([np.eye(6)[:3], turns])
 
 
 def _constraint_rows(motion: EigenProblem, columns: Floats) -> Floats:
@@ -276,7 +298,7 @@ def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
     values = values + low.left @ (low.stiffness.T @ moving)
     sizes = motion.times(np.abs(data), largest) + np.abs(low.left) @ (np.abs(low.stiffness).T @ largest)
     sizes = np.maximum(sizes, np.max(np.abs(values), axis=1, initial=0.0))
-    sizes = np.maximum(sizes, TURNED_PART / NONE * _of_frames(motion, sizes))
+    sizes = np.maximum(sizes, TURNED_PART / NONE * of_frames(motion, sizes))
     if np.any(motion.multipliers):
         # reactions turn with what they hold
         values = motion.unbalanced(values)
@@ -285,19 +307,6 @@ def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
     ):
         sizes += ROUNDING_PART / NONE * np.max(sizes, initial=0.0)
     return motion.of_moving(values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
-
-
-def _of_frames(motion: EigenProblem, sizes: Floats) -> Floats:
-    """(n_v,) of sizes of rows (n_v,), for each row of a frame: those of all its forces and moments. A moment may
-    consist of forces on arms, of the length of the model; rows that are rounding alone have no size of their own."""
-    layout, largest = motion.system.layout, sizes.copy()
-    freedoms = np.array([frame.freedom for frame in layout.frames], dtype=np.int64)
-    for freedom in set(freedoms.tolist()) - {0}:
-        rows = layout.frame_v[freedoms == freedom][:, None] + np.arange(freedom)
-        forces, moments = (np.max(sizes[part], axis=1, keepdims=True, initial=0.0) for part in np.split(rows, [3], 1))
-        largest[rows] = forces
-        largest[rows[:, 3:]] = np.maximum(moments, forces * layout.length)
-    return largest
 
 
 def null_space(A: Floats) -> Floats:

@@ -63,7 +63,8 @@ def real_modes(motion: EigenProblem, free: FreeMotions, count: int, at_most: boo
     else:
         check_count(motion, free, count)
         given, stiffness = motion, motion.stiffness
-        motion = replace(motion, stiffness=0.5 * (stiffness + stiffness[motion.system.pattern.transposed]))
+        symmetric = 0.5 * (stiffness + stiffness[motion.system.pattern.transposed])
+        motion = replace(motion, stiffness=symmetric, of_state=False)
         squares, shapes = lowest(motion, free, max(count, min(AMONG, freedoms(motion) - free.count)))
         if moved_by_asymmetry(squares, shapes.T @ motion.times(given.stiffness, shapes)) > MOVED:
             raise ModelError(NOT_SYMMETRIC)

@@ -883,8 +883,11 @@ def test_items_are_found_by_name_and_removed(kind):
 
 
 @every_kind
-def test_declared_motions_and_momenta(kind, systems):
-    """What items say that they do not notice; between bodies here, against the ground in test_known_motions."""
+@pytest.mark.parametrize("held", [None, "a", "b"])
+def test_declared_motions_and_momenta(kind, held, systems):
+    """What items say that they do not notice, also where one of the bodies is held, as on the ground."""
+    bodies = systems(kind).layout.bodies
+    fixed = [] if held is None else [bodies[held]]
     for seed in SEEDS:
         t, _, q, v, a = state(systems(kind), seed, on_constraints=True)
-        check_known_motions(systems(kind), t, q, v, a)
+        check_known_motions(systems(kind), t, q, v, a, fixed)

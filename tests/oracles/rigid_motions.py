@@ -44,9 +44,12 @@ def close(got, wanted, tolerance, size=1.0):
     np.testing.assert_allclose(got, wanted, rtol=0.0, atol=tolerance * (size + np.max(np.abs(wanted), initial=0.0)))
 
 
-def check_known_motions(system, t, q, v, a):
-    """What structures are said not to notice leaves residual and constraints as they are, and momenta stay."""
-    for structure in known_motions(system, q):
+def check_known_motions(system, t, q, v, a, fixed=()):
+    """What structures are said not to notice leaves residual and constraints as they are, and momenta stay.
+
+    fixed : frames that are held.
+    """
+    for structure in known_motions(system, q, fixed):
         assert not structure.silent
         mask = mask_of(system, structure)
         check_structure(system, structure, mask, t, q, np.where(mask, v, 0.0), np.where(mask, a, 0.0))

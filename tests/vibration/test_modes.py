@@ -497,3 +497,42 @@ def test_a_motion_that_rounding_hides_is_not_called_unstable():
     found = femb.modes(model, 1)
     assert found.precision[0] > 0.1
     assert "unstable" not in found.table()
+
+
+LINE = np.array([1.0, 2.0, 3.0]) / np.sqrt(14.0)
+
+
+def points(count, free, direction, place=(0.0, 0.0, 0.0), off=0.0):
+    """Masses of 1 kg on a line, with springs of 8 N/m; off : m, of the second from the line."""
+    aside = off * np.cross(direction, (0.3, -0.5, 0.2))
+    masses = [
+        PointMass(f"b{k}", 1.0, position=np.array(place) + k * np.array(direction) + (k == 1) * aside)
+        for k in range(count)
+    ]
+    springs = [
+        SpringDamper(f"s{k}", SpringEnd(f"b{k}"), SpringEnd(f"b{k + 1}"), stiffness=8.0, free_length=free)
+        for k in range(count - 1)
+    ]
+    return of_parts(*masses, *springs)
+
+
+@pytest.mark.parametrize("direction", [(1.0, 0.0, 0.0), LINE])
+@pytest.mark.parametrize("place", [(0.0, 0.0, 0.0), (100.0, 20.0, -30.0)])
+@pytest.mark.parametrize("count", [2, 3, 6])
+def test_points_on_a_line_have_five_rigid_motions(count, place, direction):
+    """The turn about the line moves nothing; relaxed springs leave the n - 2 inner points free across it."""
+    found = modes(points(count, 1.0, direction, place), 1)
+    assert (found.rigid, found.joint) == (5, 2 * (count - 2))
+    np.testing.assert_allclose(
+        2.0 * np.pi * found.frequencies[0], np.sqrt(32.0) * np.sin(np.pi / (2 * count)), rtol=1e-9
+    )
+
+
+def test_strained_springs_leave_points_on_a_line_five_motions():
+    found = modes(points(3, 0.9, LINE), 1)
+    assert (found.rigid, found.joint) == (5, 0)
+
+
+def test_points_beside_a_line_have_six_rigid_motions():
+    found = modes(points(4, None, LINE, off=1e-3), 1)
+    assert found.rigid == 6

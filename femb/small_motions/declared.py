@@ -1,0 +1,114 @@
+"""Motions that items declare, against the matrices: what is left out as free must not be resisted.
+
+A motion D of a structure turns its forces with it, so that K D = T f - M T a, with T x the change of the forces or
+accelerations x by its rotation, f the forces of the state and a its accelerations. Source: docs/theory/modes.md,
+section 2.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.layout.connections import groups_of
+from femb.system.known_motions import KnownStructure
+
+if TYPE_CHECKING:
+    from femb.small_motions.eigenproblem import EigenProblem
+
+Flags = NDArray[np.bool_]
+# Of the terms of K D, largest in a frame: more is a force. Tangents by differences have ten digits.
+FORCE = 1e-7
+# Of the largest terms of all: those of a frame that are less are rounding.
+LEAST = 1e-6
+
+
+def check_declared(motion: "EigenProblem", structures: Sequence[KnownStructure]) -> None:
+    """Raise ModelError where K of a state at rest resists a motion that its structures declare, by the name of the
+    item that does."""
+    if not motion.of_state or motion.axes is not None or motion.spinning:
+        return
+    D, turn = _moves(motion, structures)
+    if not np.any(D):
+        return
+    system, low = motion.system, motion.low_rank
+    state = motion.u[None], motion.q[None], motion.v[None], motion.a[None]
+    reactions = system.solver.multiply(motion.jacobian, np.append(np.zeros(system.n_v), motion.multipliers))
+    force = system.residual(*state)[0] + reactions[: system.n_v]
+    wanted = _turned(motion, force, turn) - motion.momenta(_turned(motion, motion.a, turn))
+    got = motion.times(motion.stiffness, D) + low.left @ (low.stiffness.T @ D)
+    largest = np.max(np.abs(D), axis=1)
+    sizes = motion.times(np.abs(motion.stiffness), largest) + np.abs(low.left) @ (np.abs(low.stiffness).T @ largest)
+    sizes = of_frames(motion, np.maximum(sizes, np.max(np.abs(wanted), axis=1)))
+    least = FORCE * np.maximum(sizes, LEAST * np.max(sizes, initial=0.0))
+    rows = np.max(np.abs(motion.of_moving(got - wanted)), axis=1) > least
+    if np.any(rows):
+        raise ModelError(_text(motion, D, turn, rows, least))
+
+
+def _moves(motion: "EigenProblem", structures: Sequence[KnownStructure]) -> tuple[Floats, Floats]:
+    """Displacements (n_v, 6) of all structures by the motions of each, one after the other, which no element couples;
+    and the rotations (6, F, 3) of their frames."""
+    layout, system = motion.system.layout, motion.system
+    free, D, turn = system.rigid_velocities(motion.q), np.zeros((system.n_v, 6)), np.zeros((6, len(layout.frames), 3))
+    for each in structures:
+        own = [j for k in each.frames for j in range(system.n_v)[motion.velocities_of(k)]]
+        count = len(each.motions)
+        D[own, :count] = (each.motions @ free[:, own]).T
+        turn[:count, list(each.frames)] = each.motions[:, None, 3:]
+    return D, turn
+
+
+def _turned(motion: "EigenProblem", x: Floats, turn: Floats) -> Floats:
+    """(n_v, 6) the changes of x (n_v,) by rotations (6, F, 3) of all frames: what is along their own axes stays."""
+    layout, changes = motion.system.layout, np.zeros((len(x), 6))
+    moving = np.array([k for k, frame in enumerate(layout.frames) if frame.freedom], dtype=np.int64)
+    places = layout.frame_v[moving, None] + np.arange(3)
+    changes[places] = np.cross(turn[:, moving], x[places]).transpose(1, 2, 0)
+    return changes
+
+
+def _text(motion: "EigenProblem", D: Floats, turn: Floats, rows: Flags, least: Floats) -> str:
+    """What resists, of the items whose forces are on these ``rows``, and what to declare."""
+    system, layout = motion.system, motion.system.layout
+    held = {k for k in range(len(layout.frames)) if not np.any(~motion.held[motion.velocities_of(k)])}
+    group_of = {k: number for number, group in enumerate(groups_of(layout, True, held)) for k in group}
+    state = motion.u[None], motion.q[None], motion.v[None], 0.0 * motion.a[None]
+    for batch, items in zip(system.batches, system.items_of_batches, strict=True):
+        terms = system.evaluation.of([batch])
+        data, force = np.zeros((2, 1, system.pattern.size)), np.zeros((1, system.n_v))
+        terms.add_tangents(*state, *data)
+        terms.add_residual(*state, force)
+        left = np.abs(motion.times(data[1, 0], D) - _turned(motion, force[0], turn))
+        touched = {int(j) for j in np.flatnonzero(rows & (np.max(left, axis=1) > 0.5 * least))}
+        for item in items if touched else ():
+            frames = set(item.frames(layout)) - held
+            if touched.isdisjoint(j for k in frames for j in range(layout.n_v)[motion.velocities_of(k)]):
+                continue
+            if len({group_of[k] for k in frames}) > 1:
+                return (
+                    f"{item.table}.{item.name}: its forces depend on bodies that it does not couple: let declare_dofs "
+                    "of its class call layout.couple with their frames, as docs/howto/extend.md shows"
+                )
+            return (
+                f"{item.table}.{item.name}: its forces resist a rigid motion that its class declares not to notice: "
+                "give it a method 'symmetry', by which ends on the ground notice motions, in place of turns_with_host, "
+                "as docs/howto/extend.md shows"
+            )
+    return "a rigid motion that the items declare not to notice is resisted by their forces together"
+
+
+def of_frames(motion: "EigenProblem", sizes: Floats) -> Floats:
+    """(n_v,) of sizes of rows (n_v,), for each row of a frame: those of all its forces and moments. A moment may
+    consist of forces on arms, of the length of the model; rows that are rounding alone have no size of their own."""
+    layout, largest = motion.system.layout, sizes.copy()
+    freedoms = np.array([frame.freedom for frame in layout.frames], dtype=np.int64)
+    for freedom in set(freedoms.tolist()) - {0}:
+        rows = layout.frame_v[freedoms == freedom][:, None] + np.arange(freedom)
+        forces, moments = (np.max(sizes[part], axis=1, keepdims=True, initial=0.0) for part in np.split(rows, [3], 1))
+        largest[rows] = forces
+        largest[rows[:, 3:]] = np.maximum(moments, forces * layout.length)
+    return largest
