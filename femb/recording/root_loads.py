@@ -25,6 +25,7 @@ from femb.layout.state import station_pose
 from femb.numerics import rotations
 from femb.recording.frames import Frames
 from femb.system.appendages import Appendage, appendages_of, attachment, roots
+from femb.system.known_motions import with_forces
 from femb.system.system import System
 
 Pose: TypeAlias = Callable[[], tuple[Floats, Floats]]
@@ -211,7 +212,8 @@ class _Links:
         self.items: dict[int, list[Item]] = {}
         linked = set[int]()
         self.columns: dict[str, Floats] = {}  # of continuous commands
-        for item in system.items:
+        forceful = with_forces(system)
+        for item in (each for each in system.items if id(each) in forceful):
             on = item.between(layout)
             if not held.isdisjoint(on) and not held.issuperset(on):
                 linked.add(id(item))

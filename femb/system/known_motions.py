@@ -267,8 +267,7 @@ def known_motions(
     acting = []
     # without loads what is a function of the state still acts
     functions = [each for batch in system.batches for each in batch.inputs]
-    owners = zip(system.items_of_batches, system.evaluation.forces, strict=True)
-    forceful = {id(item) for some, forces in owners if forces for item in some}
+    forceful = with_forces(system)
     for item in system.items:
         symmetry, label = item.symmetry(around), f"{item.table}.{item.name}."
         if symmetry is None and not (item.changes_momenta or id(item) in forceful or item.constraint_rows(layout)):
@@ -291,6 +290,12 @@ def known_motions(
         label = layout.frames[group[0]].label
         result.append(KnownStructure(label, tuple(group), bool(touched & own), tuple(limits), silent, centre, size))
     return tuple(result)
+
+
+def with_forces(system: "System") -> set[int]:
+    """The identities of items that have forces; others measure, command, or are fields."""
+    owners = zip(system.items_of_batches, system.evaluation.forces, strict=True)
+    return {id(item) for some, forces in owners if forces for item in some}
 
 
 def check_said(structures: Iterable[KnownStructure]) -> None:
