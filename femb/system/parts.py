@@ -22,6 +22,7 @@ from femb.layout.terms import Tangent
 from femb.model.model import Model
 from femb.model.placement import Placement
 from femb.system.budget import Budget
+from femb.system.contract import check_masses
 from femb.system.inputs import Inputs
 from femb.system.pattern import Pattern
 from femb.system.velocity_coordinates import VelocityCoordinates
@@ -98,9 +99,11 @@ def parts_of(model: Model, layout: Layout | None = None) -> Parts:
     for batch in batches:
         if batch.by_differences is not None:
             batch.tangents()  # refuses a force that depends on nobody knows what
+    evaluation = Evaluation(batches, pattern)
+    check_masses(of_items, evaluation, layout)
     joints = JointCoordinates(layout)
     return Parts(
-        model, items, layout, pattern, Evaluation(batches, pattern), [some for _, some in of_items], constraint_set,
+        model, items, layout, pattern, evaluation, [some for _, some in of_items], constraint_set,
         Inputs(inputs), Budget(of_items, layout, constraint_set.is_driven), joints,
         discrete_at(layout, joints, q),
     )  # fmt: skip

@@ -3,11 +3,12 @@ without a word."""
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pytest
 from models import of_parts, refuses
+from oracles.rigid_motions import check_known_motions
 
 import femb
 from femb.elements import registry
@@ -17,6 +18,18 @@ from femb.elements.control.errors import Errors
 from femb.elements.control.linear_law import Realisation
 from femb.elements.control.sensor import Sensor
 from femb.elements.control.signals import Signal, rows_of, signal_of
+from femb.elements.frame_forces import FrameForces
+from femb.elements.item import Item
+from femb.elements.marker import Place
+from femb.layout.element import Batch
+from femb.layout.numbering import InternalQuantity
+from femb.layout.symmetry import NO_MOTION
+from femb.layout.terms import Force, ForcePart, MassMatrix
+from femb.numerics.compiler.traced import traced
+from femb.numerics.vector3 import MovingFrame, scatter
+from femb.system.system import System
+
+Row = Annotated[Any, (1,)]
 
 
 @pytest.fixture(autouse=True)
@@ -128,3 +141,215 @@ def test_a_sensor_whose_arrays_do_not_fit(words, text):
     refuses(rf"sensors\.speed: truth: {re.escape(text)}", femb.loop, model)
     if "rows" not in words:
         refuses(rf"sensors\.speed: truth: {re.escape(text)}", lambda: femb.simulate(model, duration=1.0))
+
+
+# Motions that an item declares, and its forces resist
+
+
+@traced
+def to_the_middle(row: Row, inputs: tuple[()], a: MovingFrame, b: MovingFrame, c: MovingFrame) -> Any:
+    f = row[0] * (0.5 * (b.r + c.r) - a.r)
+    return f, -0.5 * f, -0.5 * f
+
+
+class Middles(FrameForces):
+    force = to_the_middle
+
+    def __init__(self, items, layout, model):
+        frames = [tuple(layout.bodies[name] for name in each.bodies) for each in items]
+        super().__init__(layout, frames, [(each.stiffness,) for each in items])
+
+
+@dataclass(frozen=True, eq=False)
+class Middle(Item):
+    """A spring from a body to the middle of two others."""
+
+    table: ClassVar[str] = "middles"
+    kind: ClassVar[str] = "middle"
+
+    name: str
+    bodies: tuple
+    stiffness: float = 8.0
+    coupled: bool = True
+    with_host: bool = False
+    says: bool = False
+
+    @property
+    def turns_with_host(self):
+        return self.with_host
+
+    @property
+    def markers(self):
+        return {("bodies", str(k)): Place(name) for k, name in enumerate(self.bodies)}
+
+    def symmetry(self, around):
+        return NO_MOTION if self.says and around.hold(self.frames(around.layout)) else super().symmetry(around)
+
+    def declare_dofs(self, layout, placement, model):
+        if self.coupled:
+            layout.couple([layout.bodies[name] for name in self.bodies])
+
+    @staticmethod
+    def batches(items, layout, model):
+        return [Middles(items, layout, model)]
+
+
+def middled(*bodies, stiff=0.0, **words):
+    """A mass of 2 kg on a spring of 8 N/m; stiff : N/m, of a spring between others that stays as it is."""
+    femb.register(Middle)
+    model = of_parts(
+        femb.PointMass("a", 2.0, position=(1.0, 0.0, 0.0)), femb.PointMass("h", 1e6), femb.PointMass("g", 1e6),
+        femb.RigidBody("hub", 1.0, 1.0, position=(3.0, 2.0, 1.0)), Middle("m", bodies, **words),
+    )  # fmt: skip
+    if stiff:
+        model.add(femb.PointMass("end", 1.0, position=(4.0, 0.0, 0.0)))
+        ends = femb.SpringEnd("a"), femb.SpringEnd("end")
+        model.add(femb.SpringDamper("stiff", *ends, stiffness=stiff))
+    return model
+
+
+ANALYSES = [lambda model: femb.modes(model, 1), femb.linearize]
+
+
+@pytest.mark.parametrize("bodies", [("a", "ground", "ground"), ("ground", "a", "ground"), ("a", "h", "ground")])
+@pytest.mark.parametrize("stiff", [0.0, 1e5])
+@pytest.mark.parametrize("analysis", ANALYSES)
+def test_an_item_on_the_ground_that_says_that_it_turns_with_its_host(bodies, stiff, analysis):
+    text = r"middles\.m: its forces resist a rigid motion that its class declares not to notice: give it a method 'symm"
+    refuses(text, analysis, middled(*bodies, with_host=True, stiff=stiff))
+
+
+@pytest.mark.parametrize("bodies", [("a", "h", "g"), ("a", "h", "h")])
+@pytest.mark.parametrize("analysis", ANALYSES)
+def test_an_item_that_does_not_couple_its_bodies(bodies, analysis):
+    text = r"middles\.m: its forces depend on bodies that it does not couple: let declare_dofs .* layout\.couple"
+    refuses(text, analysis, middled(*bodies, coupled=False))
+
+
+def test_the_contract_of_items_sees_it_where_a_body_is_held():
+    """As ``tests/contracts/test_items.py`` holds one of two bodies in turn."""
+    system = System(middled("a", "h", "h", with_host=True), assemble=True)
+    rng, fixed = np.random.default_rng(1), [system.layout.bodies["h"]]
+    at = 0.0, system.q0, rng.standard_normal(system.n_v), rng.standard_normal(system.n_v)
+    check_known_motions(system, *at)
+    with pytest.raises(AssertionError):
+        check_known_motions(system, *at, fixed)
+
+
+@pytest.mark.parametrize("words", [{"bodies": ("a", "ground", "ground"), "says": True}, {"bodies": ("a", "h", "g")}])
+def test_the_same_item_as_it_should_be(words):
+    bodies = words.pop("bodies")
+    np.testing.assert_allclose(2.0 * np.pi * femb.modes(middled(*bodies, **words), 1).frequencies[0], 2.0, rtol=2e-6)
+    values = femb.linearize(middled(*bodies, **words)).eigenvalues()
+    np.testing.assert_allclose(np.max(values.imag), 2.0, rtol=2e-6)
+
+
+# Masses
+
+
+class SliderBatch(Batch):
+    """Slides without forces but their inertia, along x of a body that does not turn."""
+
+    def __init__(self, items, layout, model):
+        numbers = [layout.internal_number(each.table, each.name, "stroke") for each in items]
+        bodies = [layout.bodies[each.body] for each in items]
+        self.starts = np.stack([layout.frame_v[bodies], layout.internal_v[numbers]], axis=1)
+        self.has, self.sizes = items[0].has_mass, items[0].sizes
+        if items[0].says_gravity:
+            self.gravity = np.array(model.gravity)
+
+    def forces(self):
+        return [Force(self.inertia, (), "a", ForcePart.INERTIA)]
+
+    def tangents(self):
+        return []
+
+    def masses(self):
+        return [MassMatrix(self.mass, (), self.starts, self.sizes)] if self.has else []
+
+    def inertia(self, a, out):
+        for frame, stroke in self.starts:
+            force = a[:, frame] + a[:, stroke]
+            out[:, frame] += force
+            out[:, stroke] += force
+            out[:, frame + 1 : frame + 3] += a[:, frame + 1 : frame + 3]
+
+    def mass(self, offset, stride, q, mass):
+        matrix = np.eye(4)
+        matrix[0, 3] = matrix[3, 0] = 1.0
+        starts, sizes = np.array([0, 3]), np.array([3, 1])
+        for each in mass:
+            for blocks in zip(offset, stride, strict=True):
+                scatter(matrix, starts, sizes, *blocks, each)
+
+
+@dataclass(frozen=True, eq=False)
+class Slider(Item):
+    """A mass in a slot."""
+
+    table: ClassVar[str] = "sliders"
+    kind: ClassVar[str] = "slider"
+    turns_with_host: ClassVar[bool] = True
+
+    name: str
+    body: str
+    has_mass: bool = True
+    says_gravity: bool = True
+    sizes: tuple = (3, 1)
+
+    @property
+    def markers(self):
+        return {("body",): Place(self.body)}
+
+    def declare_dofs(self, layout, placement, model):
+        frame = layout.bodies[self.body]
+        layout.couple([frame], [layout.add_internal(self.name, InternalQuantity("stroke", "m"), frame, self.table)])
+
+    @staticmethod
+    def batches(items, layout, model):
+        return [SliderBatch(items, layout, model)]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ({"has_mass": False}, "its coordinate 'stroke' has no mass: let masses"),
+        ({"sizes": (3,)}, r"MassMatrix: got starts \(1, 2\) and sizes \(3,\), wanted"),
+        ({"says_gravity": False}, "the batch SliderBatch has masses, but does not say its gravity"),
+    ],
+)
+@pytest.mark.parametrize("analysis", [*ANALYSES, lambda model: femb.simulate(model, duration=1.0)])
+def test_an_item_without_what_its_mass_needs(words, text, analysis):
+    femb.register(Slider)
+    model = of_parts(femb.PointMass("a", 2.0), Slider("s", "a", **words))
+    refuses(rf"sliders\.s: {text}", analysis, model)
+
+
+def test_a_mass_as_it_should_be():
+    femb.register(Slider)
+    results = femb.simulate(
+        of_parts(femb.PointMass("a", 2.0, velocity=(1.0, 2.0, 0.0)), Slider("s", "a")), duration=1.0
+    )
+    np.testing.assert_allclose(results.bodies["a"].position[-1], (1.0, 2.0, 0.0), atol=1e-9)
+
+
+# What is right: a sensor of one's own connects nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Gap(Speed):
+    """The velocity of a body beside another one that it names too."""
+
+    kind: ClassVar[str] = "gap"
+    target: str = "b"
+
+    @property
+    def markers(self):
+        return {("body",): Place(self.body), ("target",): Place(self.target)}
+
+
+def test_a_sensor_between_two_bodies_is_no_connection():
+    femb.register(Gap)
+    hub, free = femb.RigidBody("a", 10.0, 1.0), femb.PointMass("b", 2.0, position=(3.0, 0.0, 0.0))
+    results = femb.simulate(of_parts(hub, free, Gap("gap", "a", period=0.5)), duration=1.0)
+    assert list(results.appendages) == []
