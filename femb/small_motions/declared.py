@@ -6,7 +6,7 @@ section 2.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.layout.connections import groups_of
+from femb.layout.element import LowRank
 from femb.system.known_motions import KnownStructure
-
-if TYPE_CHECKING:
-    from femb.small_motions.eigenproblem import EigenProblem
+from femb.system.system import System
 
 Flags = NDArray[np.bool_]
 # Of the terms of K D, largest in a frame: more is a force. Tangents by differences have ten digits.
@@ -26,11 +25,46 @@ FORCE = 1e-7
 LEAST = 1e-6
 
 
-def check_declared(motion: "EigenProblem", structures: Sequence[KnownStructure]) -> None:
+class SmallMotions(Protocol):
+    """The members of ``femb.small_motions.eigenproblem.EigenProblem`` that this needs."""
+
+    @property
+    def system(self) -> System: ...
+    @property
+    def q(self) -> Floats: ...
+    @property
+    def v(self) -> Floats: ...
+    @property
+    def u(self) -> Floats: ...
+    @property
+    def a(self) -> Floats: ...
+    @property
+    def multipliers(self) -> Floats: ...
+    @property
+    def stiffness(self) -> Floats: ...
+    @property
+    def jacobian(self) -> Floats: ...
+    @property
+    def low_rank(self) -> LowRank: ...
+    @property
+    def held(self) -> Flags: ...
+
+    def velocities_of(self, frame: int) -> slice:
+        """The place of the velocities of a frame."""
+
+    def times(self, data: Floats, x: Floats) -> Floats:
+        """Block data times x."""
+
+    def momenta(self, x: Floats) -> Floats:
+        """M x."""
+
+    def of_moving(self, x: Floats) -> Floats:
+        """x with zeros for what is held."""
+
+
+def check_declared(motion: SmallMotions, structures: Sequence[KnownStructure]) -> None:
     """Raise ModelError where K of a state at rest resists a motion that its structures declare, by the name of the
     item that does."""
-    if not motion.of_state or motion.axes is not None or motion.spinning:
-        return
     D, turn = _moves(motion, structures)
     if not np.any(D):
         return
@@ -49,7 +83,7 @@ def check_declared(motion: "EigenProblem", structures: Sequence[KnownStructure])
         raise ModelError(_text(motion, D, turn, rows, least))
 
 
-def _moves(motion: "EigenProblem", structures: Sequence[KnownStructure]) -> tuple[Floats, Floats]:
+def _moves(motion: SmallMotions, structures: Sequence[KnownStructure]) -> tuple[Floats, Floats]:
     """Displacements (n_v, 6) of all structures by the motions of each, one after the other, which no element couples;
     and the rotations (6, F, 3) of their frames."""
     layout, system = motion.system.layout, motion.system
@@ -62,7 +96,7 @@ def _moves(motion: "EigenProblem", structures: Sequence[KnownStructure]) -> tupl
     return D, turn
 
 
-def _turned(motion: "EigenProblem", x: Floats, turn: Floats) -> Floats:
+def _turned(motion: SmallMotions, x: Floats, turn: Floats) -> Floats:
     """(n_v, 6) the changes of x (n_v,) by rotations (6, F, 3) of all frames: what is along their own axes stays."""
     layout, changes = motion.system.layout, np.zeros((len(x), 6))
     moving = np.array([k for k, frame in enumerate(layout.frames) if frame.freedom], dtype=np.int64)
@@ -71,7 +105,7 @@ def _turned(motion: "EigenProblem", x: Floats, turn: Floats) -> Floats:
     return changes
 
 
-def _text(motion: "EigenProblem", D: Floats, turn: Floats, rows: Flags, least: Floats) -> str:
+def _text(motion: SmallMotions, D: Floats, turn: Floats, rows: Flags, least: Floats) -> str:
     """What resists, of the items whose forces are on these ``rows``, and what to declare."""
     system, layout = motion.system, motion.system.layout
     held = {k for k in range(len(layout.frames)) if not np.any(~motion.held[motion.velocities_of(k)])}
@@ -101,7 +135,7 @@ def _text(motion: "EigenProblem", D: Floats, turn: Floats, rows: Flags, least: F
     return "a rigid motion that the items declare not to notice is resisted by their forces together"
 
 
-def of_frames(motion: "EigenProblem", sizes: Floats) -> Floats:
+def of_frames(motion: SmallMotions, sizes: Floats) -> Floats:
     """(n_v,) of sizes of rows (n_v,), for each row of a frame: those of all its forces and moments. A moment may
     consist of forces on arms, of the length of the model; rows that are rounding alone have no size of their own."""
     layout, largest = motion.system.layout, sizes.copy()

@@ -233,7 +233,8 @@ class EigenProblem:
         held = [k for k in range(len(self.system.layout.frames)) if np.any(self.held[self.velocities_of(k)])]
         found = known_motions(self.system, self.q, held, self.loaded, u=self.u)
         check_said(found)
-        check_declared(self, found)
+        if self.of_state and self.axes is None and not self.spinning:
+            check_declared(self, found)
         if not self.spinning:
             return tuple(each.at_rest for each in found)
         return found if self.axes is None else tuple(map(self._turning, found))
