@@ -15,6 +15,8 @@ from femb.linear.modal_form import KnownForm, SecondOrderModel, SteadyForm
 from femb.linear.state_space import InModes, StateSpace
 from femb.numerics.linear_systems import NOTHING, largest_alike
 
+# Of the fastest frequency of a coordinate, below which it has none.
+STILL = 1e-6
 # Of a row of free motions, what is another coordinate.
 APART = 1e-3
 # Relative: what z of masses may have of other w, which is rounding.
@@ -52,6 +54,24 @@ def stacked(model: SecondOrderModel) -> Floats:
         np.hstack([model.mass, model.damping, model.stiffness, -model.forces]),
         np.hstack([model.acceleration, model.rate, model.position, model.direct]),
     ])  # fmt: skip
+
+
+def sizes_of(model: SecondOrderModel) -> tuple[Floats, Floats]:
+    """(a,), (b,) factors of the rows and columns of the stacked matrices of a model.
+
+    With them the stiffness of each coordinate, and each input and output, is of size one, and accelerations and rates
+    count at the slowest frequency of a coordinate, where small differences of stiffness matter most.
+    """
+    whole, n = stacked(model), len(model.names)
+    mass, stiffness = (np.abs(np.diag(part)) for part in (model.mass, model.stiffness))
+    frequencies = np.sqrt(stiffness / mass)
+    slow = np.min(frequencies[frequencies > STILL * np.max(frequencies, initial=0.0)], initial=np.inf)
+    slow = slow if np.isfinite(slow) else 1.0
+    own = 1.0 / (np.sqrt(mass) * np.maximum(frequencies, slow))
+    forces = np.max(np.abs(own[:, None] * whole[:n, 3 * n :]), axis=0, initial=0.0)
+    columns = np.concatenate([own * slow**2, own * slow, own, 1.0 / np.where(forces, forces, 1.0)])
+    sizes = np.max(np.abs(whole[n:] * columns), axis=1, initial=0.0)
+    return np.concatenate([own, 1.0 / np.where(sizes, sizes, 1.0)]), columns
 
 
 def difference_of(own: Complexes, wanted: Complexes, words: Mapping[str, Any]) -> float:
@@ -132,7 +152,7 @@ def closed_by(N: Complexes, d: Floats) -> Complexes:
 
 
 def by_rates(space: StateSpace, core: SecondOrderModel, sizes: Sequence[int]) -> StateSpace:
-    """The plant with integrals of w and z of parameters that act through accelerations alone, as masses do.
+    """The plant with integrals of those w and z that act through accelerations alone, as of masses.
 
     With z = s z1 and w = s w1 it is w1 = d z1, and w1 changes no momentum: what the plant keeps stays known.
 
@@ -142,12 +162,11 @@ def by_rates(space: StateSpace, core: SecondOrderModel, sizes: Sequence[int]) ->
         sizes: of w, by parameters.
     """
     known, count = space.known, sum(sizes)
-    through = np.hstack([core.position, core.rate])[:count]
-    blocks = np.split(np.arange(count), np.cumsum(sizes)[:-1])
-    own = np.array([k for block in blocks if not np.any(through[block]) for k in block], dtype=int)
+    through = np.hstack([core.position, core.rate, core.direct[:, count:]])[:count]
+    own = np.flatnonzero(~np.any(through, axis=1) & np.any(core.acceleration[:count], axis=1))
     rows, columns = (np.delete(np.arange(size), own) for size in space.D.shape)
     apart = (space.D[np.ix_(rows, own)], core.direct[np.ix_(own, columns[columns < count])])
-    most = NO_RATE * np.max(np.abs(core.direct[np.ix_(own, own)]), initial=1e-300)
+    most = NO_RATE * np.max(np.abs(space.D[np.ix_(own, own)]), initial=1e-300)
     if not len(own) or any(np.max(np.abs(each), initial=0.0) > most for each in apart):
         return space
     rates = np.zeros((len(own), len(space.states)))

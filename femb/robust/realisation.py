@@ -69,11 +69,12 @@ def additive(of: Callable[[Floats], Floats], straight: Sequence[bool]) -> Callab
     return summed
 
 
-def realised(of: Callable[[Floats], Floats], straight: Sequence[bool]) -> ParametricForm:
+def realised(of: Callable[[Floats], Floats], straight: Sequence[bool], leading: int = 0) -> ParametricForm:
     """The realisation of a matrix F(d).
 
     of : F at values (k,). straight : of each parameter whether F is linear in it; others come last, and F has no
-    products of two of them.
+    products of two of them. leading : the first columns, as of accelerations, which have repetitions of their own where
+    they are linear in a parameter that others are not linear in.
 
     Parameters are taken out one after another: the rows that one acts through are appended to the matrix that the rest
     acts on, so that products with the rest are exact.
@@ -111,7 +112,7 @@ def realised(of: Callable[[Floats], Floats], straight: Sequence[bool]) -> Parame
     V = [base[-sum(len(rows) for _, rows in taken) :]] if taken else []
     for k in rational:
         values = [stacked(x * _unit(k, count), steps) - base for x in nodes]
-        A, B, C = _loewner(nodes, values)
+        A, B, C = _in_parts(nodes, values, leading, ROUNDING * np.max(np.abs(base[:, :leading]), initial=0.0))
         columns.append(C)
         inner.append(A)
         V.append(B)
@@ -141,6 +142,25 @@ def _distinct(changes: list[Floats]) -> list[Floats]:
     """The first of the matrices, and those that are not equal to it."""
     size = np.max(np.abs(changes[0]), initial=0.0)
     return [changes[0], *(each for each in changes[1:] if np.max(np.abs(each - changes[0])) > 1e-10 * size)]
+
+
+def _in_parts(nodes: Floats, values: list[Floats], leading: int, floor: float) -> tuple[Floats, Floats, Floats]:
+    """As ``_loewner``, with leading columns apart where they are linear; floor : of their rounding."""
+    slopes = [each[:, :leading] / x for each, x in zip(values, nodes, strict=True)]
+    largest = np.max(np.abs(slopes), initial=0.0)
+    least = np.min(np.abs(nodes))
+    if np.max(np.abs(np.array(slopes) - slopes[0]), initial=0.0) > 1e-9 * largest + floor / least:
+        return _loewner(nodes, values)
+    left, sizes, right = np.linalg.svd(slopes[0], full_matrices=False)
+    rank = int(np.sum(sizes > NONE * largest + floor))
+    own = np.sqrt(sizes[:rank])
+    rest = [np.hstack([np.zeros_like(each[:, :leading]), each[:, leading:]]) for each in values]
+    A, B, C = _loewner(nodes, rest)
+    B[:, :leading] = 0.0
+    linear_rows = np.pad(own[:, None] * right[:rank], ((0, 0), (0, rest[0].shape[1] - leading)))
+    whole = np.zeros((rank + len(A), rank + len(A)))
+    whole[rank:, rank:] = A
+    return whole, np.vstack([linear_rows, B]), np.hstack([left[:, :rank] * own, C])
 
 
 def _loewner(nodes: Floats, values: list[Floats]) -> tuple[Floats, Floats, Floats]:

@@ -47,6 +47,7 @@ from femb.robust.matrices import (
     difference_of,
     independent,
     model_of,
+    sizes_of,
     stacked,
     transfer_of,
     with_names,
@@ -62,12 +63,14 @@ from femb.vibration.completion import system_of
 
 # The largest relative difference from models of the same values that a form may have.
 EXACT = 1e-7
-# As EXACT, of a reduced form, above which a warning says so.
-REDUCED = 1e-3
+# As EXACT, of a reduced form, above which a warning says so, and above which it is refused.
+REDUCED, UNLIKE = 1e-3, 0.1
 # Of the stiffness, what acts on a free motion and is rounding.
 SEEN = 1e-9
 # Values, in units of half of the range, of a parameter that is not linear, at which modes are taken beside the middle.
 TURNS = (-1.0, -0.5, 0.5, 1.0)
+# Of the size of a pole, by how much it grows beyond rounding.
+GROWS = 1e-5
 SEED = 1
 
 
@@ -267,6 +270,7 @@ class _Samples:
         # rad/s, of the fastest mode that is kept
         self.band = np.inf
         self.known: dict[tuple[float, ...], Floats] = {}
+        self.sizes: tuple[Floats, Floats] | None = None
         self.first: tuple[SecondOrderModel, dict[str, Any]] | None = None
 
     def made(
@@ -372,6 +376,18 @@ class _Samples:
             pairs.append((model, [self.made(ranges, each)[0] for each in beside]))
         free = None if words["free"] is None else words["free"][0]
         self.shapes, self.band = shapes_of(pairs, modes, free)
+        self.sizes = None
+        self.known.clear()
+
+    def advice(self, of_form: bool) -> str:
+        """What makes a form of fewer shapes better; of_form : whether it differs from the reduced model itself."""
+        damped = [f"{item.table}.{name}" for name, item in self.family.nominal.described.model.modal_damping.items()]
+        if of_form and damped:
+            return (
+                f"{', '.join(damped)} is of other modes at other values, as where modes change their order; damp more "
+                "modes, with modes = N, or by the damping of sections, or take narrower ranges"
+            )
+        return "take fewer parameters together, or narrower ranges" if of_form else "take more modes"
 
     def leave_out(self, ranges: Sequence[UncertainRange]) -> None:
         """Leave out the coordinates, as translations of a free body, that nothing acts on, reads, or makes heavier."""
@@ -387,22 +403,21 @@ class _Samples:
         if all(np.allclose(each, blocks[0], rtol=0.0, atol=sizes) for each in blocks):
             self.still = np.flatnonzero(found)
 
-    def scale(self, ranges: Sequence[UncertainRange]) -> Floats:
-        """(b,) sizes of the columns of ``matrix``, in which rounding of a stiffness is none beside masses: those of
-        accelerations and rates at the fastest frequency."""
-        middle = self.made(ranges, np.zeros(len(ranges)))[0]
-        n, most = len(middle.names), [np.max(np.abs(part), initial=0.0) for part in (middle.mass, middle.stiffness)]
-        omega = np.sqrt(most[1] / most[0]) if most[1] else 1.0
-        return np.concatenate([np.full(n, omega**2), np.full(n, omega), np.ones(n + middle.forces.shape[1])])
+    def scales(self, ranges: Sequence[UncertainRange]) -> tuple[Floats, Floats]:
+        """(a,), (b,) factors of rows and columns of ``matrix``, with which rounding of a large stiffness is none beside
+        a small one: those of ``sizes_of`` in the middle."""
+        if self.sizes is None:
+            self.sizes = sizes_of(self.made(ranges, np.zeros(len(ranges)))[0])
+        return self.sizes
 
     def matrix(self, ranges: Sequence[UncertainRange]) -> Callable[[Floats], Floats]:
-        """The stacked matrices by d, times ``scale``."""
-        scale = self.scale(ranges)
+        """The stacked matrices by d, times ``scales``."""
+        rows, columns = self.scales(ranges)
 
         def at(d: Floats) -> Floats:
             key = tuple(each.value(float(x)) for each, x in zip(ranges, d, strict=True))
             if key not in self.known:
-                self.known[key] = stacked(self.made(ranges, d)[0]) * scale
+                self.known[key] = rows[:, None] * stacked(self.made(ranges, d)[0]) * columns
             return self.known[key]
 
         return at
@@ -472,10 +487,11 @@ def uncertain(
         ranges = _as_angle(samples, ranges, k)
     if modes is not None:
         samples.reduce(ranges, straight, modes)
-        samples.known.clear()
         first, words = samples.made(ranges, middle)
-    form = realised(additive(samples.matrix(ranges), straight), straight)
-    form = replace(form, V=_without_rounding(form.V, len(first.names)) / samples.scale(ranges))
+    form = realised(additive(samples.matrix(ranges), straight), straight, len(first.names))
+    rows, columns = samples.scales(ranges)
+    V = _without_rounding(form.V, len(first.names)) / columns
+    form = replace(form, U=form.U / rows[:, None], V=V)
     ranges = tuple(replace(each, repetitions=n) for each, n in zip(ranges, form.repetitions, strict=True))
     core, plant = _extended(form, first, ranges, words)
     moves = point["start"] == "equilibrium"
@@ -555,6 +571,13 @@ def _extended(
     return core, space_of(core, **named)
 
 
+def _growth(space: StateSpace, low: float) -> float:
+    """The largest growth, 1/s, of poles beyond rounding, of those faster than ``low``; else 0."""
+    values = space.eigenvalues()
+    grow = values.real[(np.abs(values) > low) & (values.real > GROWS * np.abs(values))]
+    return float(np.max(grow, initial=0.0))
+
+
 def _compared(found: Uncertain, samples: _Samples, points: int) -> Uncertain:
     """The form with its largest difference from models at corners and random points. Raises ModelError: too large."""
     k = len(found.ranges)
@@ -565,7 +588,7 @@ def _compared(found: Uncertain, samples: _Samples, points: int) -> Uncertain:
     poles = poles[poles > 1e-6 * np.max(poles, initial=0.0)]
     low, high = (0.1 * np.min(poles), 10.0 * np.max(poles)) if len(poles) else (0.01, 100.0)
     high = samples.band if found.shapes else min(high, 1e5 * low)
-    worst, where = 0.0, ""
+    worst, where, at, advice = 0.0, "", (np.zeros(k), low), ""
     for d in (*corners, *rng.uniform(-1.0, 1.0, (points, k))):
         model, words = samples.made(found.ranges, d, full=True)
         omega = float(np.exp(rng.uniform(np.log(low), np.log(high))))
@@ -573,12 +596,21 @@ def _compared(found: Uncertain, samples: _Samples, points: int) -> Uncertain:
         own = closed_by(found.response(omega), np.repeat(d, found.sizes))
         error = difference_of(own, wanted, words)
         if error > worst:
-            worst, where = error, in_words(found.ranges, d)
+            worst, where, at = error, in_words(found.ranges, d), (d, omega)
+        if found.shapes and (growth := _growth(found.at(d), low)) > 0.0:
+            model, words = samples.made(found.ranges, d)
+            if growth > 2.0 * max(_growth(space_of(model, **words), low), 0.0):
+                text = f"a pole of the form grows by {growth:.1e} 1/s at {in_words(found.ranges, d)}"
+                raise ModelError(f"uncertain: {text}, where the model has none: {samples.advice(True)}")
     if found.shapes and worst > REDUCED:
-        warnings.warn(
-            f"uncertain: {numbered(found.shapes, 'shape')} differ by {worst:.1e} from the full model at {where}: what "
-            "is proved is of the reduced model; take more modes",
-            FembWarning, stacklevel=3)  # fmt: skip
+        model, words = samples.made(found.ranges, at[0])
+        reduced = transfer_of(model, 1j * at[1], words["kinematics"])
+        own = closed_by(found.response(at[1]), np.repeat(at[0], found.sizes))
+        advice = samples.advice(difference_of(own, reduced, words) > 0.5 * worst)
+        text = f"uncertain: {numbered(found.shapes, 'shape')} differ by {worst:.1e} from the full model at {where}"
+        if worst > UNLIKE:
+            raise ModelError(f"{text}: {advice}")
+        warnings.warn(f"{text}: what is proved is of the reduced model; {advice}", FembWarning, stacklevel=3)
     elif worst > EXACT and not found.shapes:
         raise ModelError(
             f"uncertain: the form differs by {worst:.1e} from the model at {where}: the state moves with a parameter, "

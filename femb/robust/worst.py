@@ -191,6 +191,8 @@ def worst(
     begun[:, len(of.ranges) :] *= CORNER
     loops: dict[bytes, Loop] = {}
     openings = [_Opening(of, name, loops) for name in names]
+    if names and openings[0].nominal is None:
+        raise ModelError(openings[0].undamped())
     alone = begun[:, : len(of.ranges)]
     # a sampled loop is made anew at each point
     few = {"best": 1, "evaluations": FEW} if openings[0].sampled else {}
@@ -296,6 +298,18 @@ class _Opening:
             return float(np.max(np.linalg.eigvals(self.at(d, size=size).A).real, initial=-np.inf))
         except np.linalg.LinAlgError:
             return np.inf
+
+    def undamped(self) -> str:
+        """Words for a nominal loop without margins, since a motion stays as it is."""
+        poles = np.linalg.eigvals(self.at(self.of.normal({})).A)
+        pole = poles[np.argmax(poles.real)]
+        still = "worst: the nominal loop has a motion that does not decay, which leaves no margins:"
+        if abs(pole) < STABLE:
+            return f"{still} a state that stays; leave it out of the laws"
+        return (
+            f"{still} of {abs(pole.imag):.6g} rad/s, {pole.real:.2g} 1/s; damp it, as by the damping of a section or "
+            "more modes of modal damping, or keep fewer modes"
+        )
 
     def phases(self, d: Floats, omega: float) -> dict[str, float]:
         """The phases of errors at a frequency (rad/s), in degrees from -180 to 180, by name."""
