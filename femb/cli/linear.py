@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from femb.base.errors import ResultError
+from femb.base.errors import FembError, ResultError
 from femb.cli.options import START, WRITING, OptionError, damping_of, numbers, pairs, together
 from femb.cli.output import Read, check_target, fields_of, of_case
 
@@ -296,9 +296,12 @@ def loop(
 
             for word in ("channels", "modes"):
                 given.pop(word, None)
-            decays = verify(cases, loaded.path, **given)
-            text.append(decays.table())
-            values["verified"] = [vars(each) for each in decays.decays]
+            try:
+                decays = verify(cases, loaded.path, **given)
+                text.append(decays.table())
+                values["verified"] = [vars(each) for each in decays.decays]
+            except FembError as error:  # what was found before stays
+                text.append(f"not run in time: {error}")
     files += [found.write(file.with_suffix(suffix), margins) for suffix in (".npz", ".mat", ".h5")]
     picture = found.draw(file.with_suffix(".png"), figure, margins=margins)
     return ["\n\n".join(text), "", *files, picture, values]

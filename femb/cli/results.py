@@ -90,6 +90,8 @@ def pointing(
     """
     from femb.results.pointing import pointing as errors
 
+    if out is not None and not out.suffix:
+        out = out.with_name(f"{out.name}.png")
     with reported():
         if linear:
             if first is not None:

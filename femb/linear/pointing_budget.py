@@ -16,7 +16,7 @@ from scipy.special import ndtr
 from femb.base.errors import FembWarning, ModelError, Problem
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
-from femb.base.values import number_problem, shown
+from femb.base.values import as_numbers, number_problem, shown
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import without_conserved
 from femb.linear.error_windows import ErrorMotion, UnboundedError, check_decay, continuous_errors, sampled_errors, step
@@ -511,13 +511,22 @@ def _diagonals(covariances: Sequence[Floats]) -> Floats:
 
 def read_budget(path: str | Path) -> tuple[dict[str, Any], list[Source]]:
     """The keys of a budget file (TOML) beside its sources, and these. Raises ModelError: bad keys or sources."""
+    from femb.case.schema import converted
     from femb.case.text import parse_toml, text_of
 
     path = Path(path)
     document = parse_toml(path, text_of(path, "a budget file (TOML)"))
-    known = ("of", "window", "apart", "level", "required")
+    known = {"of": None, "window": ("s",), "apart": ("s",), "level": ("",), "required": ()}
     sources = document.pop("sources", {})
-    for word in document:
+    for word, value in document.items():
         if word not in known:
             raise ModelError.at((word,), f"is unknown; there are: {', '.join(known)}, sources")
+        if (units := known[word]) is None:
+            continue
+        try:
+            document[word] = converted(value, units)
+        except ModelError as error:
+            raise ModelError.at((word,), str(error)) from error
+        if as_numbers(document[word]) is None:
+            raise ModelError.at((word,), f"got {shown(value)}, wanted a number, or a list of numbers")
     return document, listed_sources(sources)

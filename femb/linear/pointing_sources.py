@@ -4,13 +4,14 @@ Densities are two-sided, of rad/s: white noise of deviation s a sample of the pe
 as of data sheets, are twice as large. Source: docs/theory/pointing_budget.md.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from femb.base.errors import ModelError
-from femb.base.types import Complexes, Floats
+from femb.base.errors import ModelError, Problem
+from femb.base.types import Complexes, Floats, SeveralForms, Unit
 from femb.base.values import finite_problem, shown
 
 
@@ -26,9 +27,15 @@ class Source:
         given = (self.inputs,) if isinstance(self.inputs, str) else tuple(self.inputs)
         object.__setattr__(self, "inputs", given)
         for word, value in vars(self).items():
-            numbers = word not in ("name", "inputs", "frequency") and value is not None
-            if numbers and (problem := finite_problem(value, np.abs(np.asarray(value, dtype=complex)))):
-                raise ModelError.at(("sources", self.name, word), problem)
+            if word in ("name", "inputs", "differs") or value is None:
+                continue
+            with suppress(ValueError):  # of lists of unlike lengths
+                array = np.asarray(value)
+                if array.dtype.kind in "iufc":
+                    if word != "frequency" and (problem := finite_problem(value, np.abs(array))):
+                        raise ModelError.at(("sources", self.name, word), problem)
+                    continue
+            self._fail(word, value, "a number, or numbers, in SI units")
         self.check()
 
     def check(self) -> None:
@@ -81,7 +88,7 @@ class HarmonicSource(Source):
     """
 
     amplitude: Any
-    frequency: Any
+    frequency: Annotated[Any, SeveralForms((float, list[float])), Unit("rad/s")]
     power: float = 0.0
 
     def check(self) -> None:
@@ -105,12 +112,14 @@ class PulseSource(Source):
     """Pulses at random instants: the ``size`` of each input, ``length`` (s) and ``rate`` (1/s) of pulses."""
 
     size: Any
-    length: float
-    rate: float
+    length: Annotated[float, Unit("s")]
+    rate: Annotated[float, Unit("1/s")]
 
     def check(self) -> None:
-        if self.length <= 0.0 or self.rate <= 0.0:
-            self._fail("length", self.length, "s above 0, and a rate above 0")
+        for word in ("length", "rate"):
+            value = getattr(self, word)
+            if np.ndim(value) or value <= 0.0:
+                self._fail(word, value, "a number above 0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +140,21 @@ KINDS: dict[str, type[Source]] = {
 """Kinds of sources by their words."""
 
 
+def _in_si(kind: type[Source], words: dict[str, Any]) -> tuple[dict[str, Any], dict[tuple[str, ...], str]]:
+    """The keys of a source in SI units, and the problems; those in units of the inputs take numbers alone."""
+    # imported where tables are read, for a faster start
+    from femb.case.schema import converted, in_si
+
+    found, problems = in_si(kind, words)
+    for word, value in found.items():
+        if word in ("amplitude", "density", "deviation", "size", "value"):
+            try:
+                found[word] = converted(value, ())
+            except ModelError as error:
+                problems[word,] = str(error)
+    return found, problems
+
+
 def read_source(name: str, table: dict[str, Any]) -> Source:
     """A source of a table of a budget file. Raises ModelError: an unknown kind or key, bad values."""
     words = dict(table)
@@ -141,6 +165,9 @@ def read_source(name: str, table: dict[str, Any]) -> Source:
     for word in words:
         if word not in known:
             raise ModelError.at(("sources", name, word), f"is unknown; there are: {', '.join(known)}")
+    words, problems = _in_si(KINDS[kind], words)
+    if problems:
+        raise ModelError(*(Problem(("sources", name, *path), text) for path, text in problems.items()))
     try:
         found: Source = KINDS[kind](name=name, **words)
     except TypeError as error:

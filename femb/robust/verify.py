@@ -15,11 +15,12 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
-from femb.base.values import shallow_copy
+from femb.base.values import numbered, shallow_copy
 from femb.elements.control.laws import LinearController
 from femb.elements.control.linear_law import Realisation
 from femb.linear.begin import operating_point
 from femb.linear.linearise import changed, laws_of, loop, with_gains_of, without_commands
+from femb.linear.loop import STABLE, Loop
 from femb.linear.second_order import chart_of
 from femb.model.model import Model
 from femb.results.names import named
@@ -34,6 +35,8 @@ from femb.vibration.completion import system_of
 SMALL, PERIODS, DECAYS, SAMPLES = 1e-4, 4.0, 0.5, 24
 # Of the largest singular value of the signals: smaller ones are rounding of a run.
 NOISE = 1e-6
+# Of a pole, what it differs from one of the plant that no law moves.
+SAME = 1e-6
 RATES = ("velocity", "angular_velocity")
 FOLLOWED = ("reference", "setpoint")
 # Errors of sensors, larger than what moves: they do not act.
@@ -64,10 +67,11 @@ class Decay:
 @dataclass(frozen=True, eq=False)
 class Verified(Tabled):
     """Worst cases of a loop run in time; decays : of each set of parameters. alone : why unmodelled dynamics, if any,
-    are left out."""
+    are left out. undamped : rad/s, of motions that neither decay nor are moved by a law, which are not run."""
 
     decays: tuple[Decay, ...]
     alone: str = ""
+    undamped: tuple[float, ...] = ()
 
     def table(self) -> str:
         """A row for each set of parameters."""
@@ -82,6 +86,9 @@ class Verified(Tabled):
             lines.append(f"{name:{width}}{values}  {at}")
         if self.alone:
             lines.append(f"without unmodelled dynamics: {self.alone}")
+        if self.undamped:
+            found = numbered(len(self.undamped), "motion")
+            lines.append(f"not run: {found} that nothing damps and no law moves, from {min(self.undamped):.6g} rad/s")
         return "\n".join(lines)
 
 
@@ -110,6 +117,7 @@ def verify(
     point.setdefault("start", family.nominal.start)
     ranges = {each.name: each.of for each in worst.of.ranges}
     found: dict[tuple[float, ...], Decay] = {}
+    undamped: tuple[float, ...] = ()
     sampled = any(law.period is not None for law in worst.of.laws)
     for each in worst.cases:
         phases = {} if sampled else each.phases
@@ -122,19 +130,25 @@ def verify(
         model = with_gains_of(family.analyses(entries).described.model, family.nominal.described.model)
         made = [block.realised(phases[block.name], each.omega) for block in worst.of.blocks if phases]
         pairs = [(block.at, error) for block, error in zip(worst.of.blocks, made, strict=False)]
-        found[key] = Decay(each.quantity, each.channel, each.parameters, phases, *_decays(model, point, pairs))
-    return Verified(tuple(found.values()), "the loop is sampled" if sampled and worst.of.blocks else "")
+        *poles, still = _decays(model, point, pairs)
+        found[key] = Decay(each.quantity, each.channel, each.parameters, phases, *poles)
+        undamped = max(undamped, still, key=len)
+    return Verified(tuple(found.values()), "the loop is sampled" if sampled and worst.of.blocks else "", undamped)
 
 
 def _decays(
     model: Model, point: Mapping[str, Any], errors: Sequence[tuple[str, Realisation]]
-) -> tuple[complex, complex]:
-    """The slowest pole of the loop of a model, 1/s, and that of its run; errors : of inputs and outputs by name."""
+) -> tuple[complex, complex, tuple[float, ...]]:
+    """The slowest pole of the loop of a model that laws move, 1/s, that of its run, and rad/s of what nothing damps.
+
+    errors : of inputs and outputs by name.
+    """
     model = changed(without_commands(model, point.get("t", 0.0))[0], _exact)
     model = _with_errors(model, errors) if errors else model
     of = loop(model, **point)
     poles = of.poles()
-    pole = complex(poles[np.argmax(poles.real)])
+    still = np.array([_unmoved(of, pole) and abs(pole.real) <= STABLE * max(abs(pole), 1.0) for pole in poles])
+    pole = complex(poles[~still][np.argmax(poles[~still].real)])
     if pole.real >= 0.0:
         raise ModelError(f"verify: the pole {pole:.4g} 1/s does not decay")
     size = max(abs(pole.imag), -pole.real)
@@ -145,7 +159,16 @@ def _decays(
     signals = _signals(results)
     measured = poles_of(signals, interval)
     pole = pole.conjugate() if pole.imag < 0.0 else pole
-    return pole, complex(measured[np.argmin(np.abs(measured - pole))])
+    undamped = tuple(float(x.imag) for x in poles[still] if x.imag > 0.0)
+    return pole, complex(measured[np.argmin(np.abs(measured - pole))]), undamped
+
+
+def _unmoved(of: Loop, pole: complex) -> bool:
+    """Whether a pole is one of the plant alone, of sampled laws at the instants of samples."""
+    own, period = of.plant.eigenvalues(), of.common_period
+    if period is None:
+        return bool(np.min(np.abs(own - pole), initial=np.inf) <= SAME * abs(pole))
+    return bool(np.min(np.abs(np.exp(own * period) - np.exp(pole * period)), initial=np.inf) <= SAME)
 
 
 def _with_errors(model: Model, errors: Sequence[tuple[str, Realisation]]) -> Model:

@@ -219,6 +219,31 @@ def test_constant_errors_and_correlated_axes(loop):
     assert together[0, 1] > 0.3 * np.sqrt(apart[0, 0] * apart[1, 1]) > 10.0 * abs(apart[0, 1])
 
 
+def test_files_of_budgets_have_units_as_cases(tmp_path):
+    """Texts with units ended in errors of Python, or were taken as numbers."""
+    path = tmp_path / "budget.toml"
+
+    def read(more, keys='window = ["2 s", "1 min"]'):
+        path.write_text(f'of = "a"\n{keys}\n[sources.h]\ninputs = ["b"]\n{more}\n')
+        return read_budget(path)
+
+    harmonic = 'kind = "harmonic"\namplitude = 1e-3\nfrequency = '
+    for text, wanted in (('"2 Hz"', (4.0 * np.pi,) * 2), ('["1 Hz", 9.0]', (2.0 * np.pi, 9.0))):
+        keys, (source,) = read(harmonic + text)
+        assert source.range == pytest.approx(wanted)
+        assert keys["window"] == [2.0, 60.0]
+    assert read('kind = "pulses"\nsize = 0.4\nlength = "50 ms"\nrate = 0.02')[1][0].length == 0.05
+    refuses("sources.h.amplitude: got '1 mN m', wanted a number in SI units", read,
+            harmonic.replace("1e-3", '"1 mN m"') + "2.0")  # fmt: skip
+    refuses("sources.h.density: got '1e-6', wanted a number", read, 'kind = "noise"\ndensity = "1e-6"')
+    refuses("sources.h.frequency: got 'two', wanted a number", read, harmonic + '"two"')
+    refuses(
+        "sources.h.length: got '5 m', wanted a number in s", read, 'kind = "pulses"\nsize = 1\nlength = "5 m"\nrate = 1'
+    )
+    refuses("window: got '10 m', wanted a number in s", read, harmonic + "2.0", 'window = "10 m"')
+    refuses("window: got 'ten', wanted a number", read, harmonic + "2.0", 'window = "ten"')
+
+
 def test_bad_sources_are_named(loop):
     refuses("there are no sources", pointing_budget, loop, TURN[0], [], 1.0)
     refuses("sources.n.density: .*either density or deviation", NoiseSource, name="n", inputs=["a"])

@@ -86,6 +86,9 @@ def test_the_true_error_of_a_law(tmp_path):
     assert found.unit == "rad"
     assert 0.0 < found.rms("relative", 0.5) < found.rms("relative", 2.0) < 1e-2
     run = said("pointing", path, "--of", "controllers.law.error", "--window", "0.5", "--window", "2", "--first", "5")
+    without = said("pointing", path, "--of", "controllers.law.error", "--window", "2", "--out", path.parent / "b")
+    assert without.rstrip().endswith("b.png")
+    assert (path.parent / "b.png").exists()
     assert found.table() in run
     assert (tmp_path / "pointing.png").exists()
     blur = {"kind": "pointing", "of": "controllers.law.error", "measure": "relative", "window": 0.5, "first": 5.0}

@@ -49,6 +49,25 @@ def test_the_worst_parameters_decay_in_time_as_their_poles_with_gains_of_the_nom
         assert each.run.imag == pytest.approx(each.pole.imag, rel=1e-3)
 
 
+def test_a_motion_that_nothing_damps_and_no_law_moves_is_named_beside_the_decay():
+    """It ended the whole answer: "the pole 5e-12+1e+03j does not decay"."""
+
+    def beside(inertia=300.0):
+        model = rigid(inertia)
+        model.add(femb.RigidBody("stand", 1.0, (1.0, 1.0, 1.0)))
+        model.add(femb.Prismatic("rail", femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("stand")))
+        model.add(femb.JointSpringDamper("rail", "rail", stiffness=1e6, damping=0.0))
+        return model
+
+    found = femb.worst(rigid, {"inertia": {"range": "15 %"}}, channels=["loads.torquer.torque.0"],
+                       quantities=["disk_margin"], prove=False, points=1)  # fmt: skip
+    verified = verify(found, beside)
+    assert verified.undamped == pytest.approx((1000.0,), rel=1e-9)
+    (decay,) = verified.decays
+    assert abs(decay.difference) < 0.01
+    assert "not run: 1 motion that nothing damps and no law moves, from 1000 rad/s" in verified.table()
+
+
 def rigid(inertia=300.0):
     """A hub with a pd law on a load: J s^2 + 200 s + 30 about x."""
     model = femb.Model()
