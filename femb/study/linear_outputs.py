@@ -46,6 +46,7 @@ from femb.study.outputs import (
 )
 from femb.study.run_outputs import (
     ANALYSES,
+    AROUND,
     EventTime,
     Final,
     FirstFrequency,
@@ -58,6 +59,8 @@ from femb.study.run_outputs import (
     Rms,
     SettlingTime,
     SmoothMaximum,
+    by_weights,
+    weights_at_peak,
 )
 
 # Margins of the loop of the controllers. One that is not stable has none: all are zero, its sensitivity is infinite.
@@ -533,18 +536,42 @@ class PeakLoadOutput(StudyOutput):
     analysis: Annotated[str, OneOf(ANALYSES)] = "run"
     """as with other outputs"""
 
-    def _peak(self, analyses: Analyses) -> PeakLoad:
-        peaks = {peak.load: peak for peak in peak_loads(analyses.results(self.analysis), [self.item]).peaks}
+    def _peak(self, analyses: Analyses, at: float | None = None) -> PeakLoad:
+        """Of a run, or at one of its output times (s)."""
+        results = analyses.results(self.analysis)
+        peaks = {peak.load: peak for peak in peak_loads(results, [self.item], (at, at)).peaks}
         if self.load not in peaks:
             hint = nearest(self.load, peaks)
             raise ResultError(f"{self.item} has no load {self.load!r}{hint}; there are: {', '.join(peaks)}")
         return peaks[self.load]
 
+    def _magnitudes(self, analyses: Analyses, times: Floats, upper: bool) -> Floats:
+        """The largest values, or the smallest times -1, at output times of a run."""
+        known = analyses.results(self.analysis).time
+        found = [self._peak(analyses, float(known[np.argmin(np.abs(known - t))])) for t in times]
+        return np.array([each.maximum if upper else -each.minimum for each in found])
+
     def value(self, analyses: Analyses) -> float:
         return self._peak(analyses).largest
 
+    def _weighted(self, analyses: Analyses) -> tuple[Floats, Floats, bool]:
+        """Output times around the peak of a run, the weights of values there, and whether it is a largest value."""
+        peak, time = self._peak(analyses), analyses.results(self.analysis).time
+        upper = peak.maximum == peak.largest
+        k = int(np.searchsorted(time, peak.time_of_maximum if upper else peak.time_of_minimum))
+        first = max(k - AROUND, 0)
+        near = time[first : k + AROUND + 1]
+        places, weights = weights_at_peak(near, self._magnitudes(analyses, near, upper), k - first)
+        return near[places], weights, upper
+
+    def instants(self, analyses: Analyses) -> Floats | None:
+        return self._weighted(analyses)[0] if self.analysis == "run" else None
+
     def frozen(self, analyses: Analyses) -> ByChanges:
-        return self.by_values(BY_STEPS if self.analysis == "run" else BY_ANALYSES)
+        if self.analysis != "run":
+            return self.by_values(BY_ANALYSES)
+        times, weights, upper = self._weighted(analyses)
+        return by_weights(weights, lambda other: self._magnitudes(other, times, upper), BY_STEPS)
 
     def unit(self, analyses: Analyses) -> str:
         return self._peak(analyses).unit

@@ -419,17 +419,17 @@ class Differences(CaseFamily):
             return np.array(found).T
 
     def _by_other_steps(
-        self, outputs: list[int], besides: Mapping[int, BesideValue], derivatives: Floats, doubled: bool
+        self, ways: Mapping[int, ByChanges], besides: Mapping[int, BesideValue], derivatives: Floats, doubled: bool
     ) -> Floats:
         """(o, k): differences of derivatives of runs to those by other steps, along some parameters at once.
 
         These are half the steps, or, of what follows tangents, mostly those of twice the length. The difference is
         shared out evenly, by the sizes of the parameters.
 
-        outputs : the numbers of the outputs of runs. besides : the analyses beside parameters, by their numbers.
+        ways : of the outputs of runs, by their numbers. besides : the analyses beside parameters, by their numbers.
         derivatives (o, k).
         """
-        found, some, part = np.zeros(derivatives.shape), list(besides), 1.0
+        found, outputs, some, part = np.zeros(derivatives.shape), list(ways), list(besides), 1.0
         # of unequal parts, since the changes by a mass and a stiffness may cancel
         parts, chosen = 0.5 + np.modf(GOLDEN * np.arange(len(some)))[0], [self.parameters[k] for k in some]
         signs = np.array([each.side or 1.0 for each in besides.values()])
@@ -451,13 +451,14 @@ class Differences(CaseFamily):
                 for side, s in zip(sides, places, strict=True):
                     side.motion = partial(lambda model, _, s: column.results(model, s), s=s)
             self.halved = not doubled
-            values = [[list(self.outputs.values())[i].value(side) for i in outputs] for side in sides]
+            values = [[each.numbers(side) for each in ways.values()] for side in sides]
         except (ReplayError, SolveError):
             found[np.ix_(outputs, some)] = np.inf
             return found
         finally:
             self.halved = False
-        other = (np.array(values[0]) - np.array(values[1])) / (places[0] - places[1])
+        changes = [(one - two) / (places[0] - places[1]) for one, two in zip(*values, strict=True)]
+        other = np.array([each.derivative(change) for each, change in zip(ways.values(), changes, strict=True)])
         away = np.abs(other - derivatives[np.ix_(outputs, some)] @ sizes) * part
         found[np.ix_(outputs, some)] = away[:, None] / np.abs(sizes * np.sqrt(len(sizes)))
         return found
@@ -469,7 +470,8 @@ class Differences(CaseFamily):
             values = np.array([output.value(self.nominal) for output in self.outputs.values()])
             units = {name: output.unit(self.nominal) for name, output in self.outputs.items()}
             frozen = {name: output.frozen(self.nominal) for name, output in self.outputs.items()}
-            runs = [i for i, each in enumerate(frozen.values()) if each.way == BY_STEPS]
+            of_runs = {i: each for i, each in enumerate(frozen.values()) if each.way == BY_STEPS}
+            runs = list(of_runs)
             others = [name for i, name in enumerate(frozen) if i not in runs]
             for parameter in (each.parameter for each in self.parameters):
                 for key in (key for key in parameter.keys if key.startswith("run.")):
@@ -492,7 +494,7 @@ class Differences(CaseFamily):
                 for doubled in (True, False):
                     some = {k: each for k, each in enumerate(firsts) if bool(each.columns) == doubled}
                     if some:
-                        found[1] = np.maximum(found[1], self._by_other_steps(runs, some, found[0], doubled))
+                        found[1] = np.maximum(found[1], self._by_other_steps(of_runs, some, found[0], doubled))
         names = tuple(each.parameter.name for each in self.parameters)
         ranged = np.array([each.limits is not None for each in self.parameters])
         swings = [
