@@ -123,8 +123,8 @@ class Sensor(WithErrors, Item):
     phase: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
     """instant of the first sample of a sensor with a period of its own; others sample with the controller"""
     delay: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
-    """from a sample to its value; before the first one the value is that of the motion at the start, with
-    scale and quantum but without noise and bias"""
+    """from a sample to its value, which a law of the same instants reads a period late where it is shorter; before the
+    first one the value is that of the start, without noise and bias"""
     scale: Annotated[float, Unit("")] = 1.0
     """factor of the value"""
     quantum: Annotated[float | None, Unit("own"), POSITIVE] = None

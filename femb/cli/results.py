@@ -140,7 +140,9 @@ def _budget(
     if over is not None:
         from femb.robust.worst_pointing import worst_pointing
 
-        worst = [worst_pointing(case, of, sources, window=window, **words, **over) for window in windows]
+        for window in windows:
+            with counted(quiet, "budget") as bar:
+                worst.append(worst_pointing(case, of, sources, window=window, progress=bar, **words, **over))
     target.parent.mkdir(parents=True, exist_ok=True)
     figure = worst[0].plot(keys.get("required")) if worst else found[0].plot(keys.get("required"))
     figure.savefig(target, dpi=dpi)

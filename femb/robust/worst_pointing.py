@@ -3,7 +3,7 @@
 Source: docs/theory/robust.md, section 2; docs/theory/pointing_budget.md.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,6 +100,7 @@ def worst_pointing(
     level: float = LEVEL,
     seed: int = 1,
     overrides: Iterable[str] = (),
+    progress: Callable[[int, int], None] | None = None,
     **words: Any,
 ) -> WorstPointing:
     """The largest sums of a pointing budget over the ranges of parameters: corners, random points, local searches.
@@ -116,6 +117,7 @@ def worst_pointing(
         level: part of the time, likewise.
         seed: of the random points of the search.
         overrides: entries to replace, as in ``load_case``.
+        progress: is called with the number of budgets that were made, and of those that may be.
         words: others of ``femb.uncertain``, as ``modes``.
 
     Raises:
@@ -134,6 +136,8 @@ def worst_pointing(
             at, known[key] = form.loop(d), np.full(shape, np.inf)
             with suppress(UnboundedError):
                 known[key] = _totals(budget(at)) if at.stable else known[key]
+            if progress is not None:
+                progress(min(len(known), most), most)
         return known[key]
 
     def budget(at: Loop) -> PointingBudget:
@@ -142,6 +146,7 @@ def worst_pointing(
     nominal = budget(loop)
     shape = (len(MEASURES), len(nominal.of))
     begun = points_of(len(form.ranges), seed)
+    most = len(begun) + int(np.prod(shape)) * EVALUATIONS * len(form.ranges)
     errors, own, middle = [], _totals(nominal), form.values(form.normal({}))
     with one_blas_thread():
         values = np.array([totals(d) for d in begun])
@@ -158,6 +163,8 @@ def worst_pointing(
             if value <= start + ROUNDING * np.max(own):
                 d, value = form.normal({}), float(start)
             errors.append(WorstError(MEASURES[i], nominal.of[k], float(start), value, form.values(d)))
+    if progress is not None:
+        progress(most, most)
     return WorstPointing(form, nominal, tuple(errors))
 
 

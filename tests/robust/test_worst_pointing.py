@@ -52,7 +52,11 @@ def path(tmp_path):
 
 def test_noise_of_a_rigid_axis_is_worst_as_its_formulas_say(path):
     """J x'' + d x' + k x = n has <x^2> = W/(2 d k) for all J, and <x'^2> = W/(2 d J), which is worst of the least J."""
-    worst = femb.worst_pointing(path, [TURN, RATE], NOISE, window=3.0)
+    counts = []
+    worst = femb.worst_pointing(path, [TURN, RATE], NOISE, window=3.0, progress=lambda *x: counts.append(x))
+    done, most = zip(*counts, strict=True)
+    assert sorted(done) == list(done)
+    assert set(most) == {done[-1]}
     sigmas = femb.pointing_budget(path, TURN, NOISE).total("APE")[0] * np.sqrt(2.0 * DAMPING * STIFFNESS / DENSITY)
     turn, rate = worst["APE", TURN], worst["APE", RATE]
     assert turn.found == pytest.approx(turn.nominal, rel=1e-9)
