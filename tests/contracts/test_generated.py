@@ -287,7 +287,7 @@ def holds(of, number, tmp_path):
 
 
 # Each satellite meets some properties by turns, so that each property meets satellites of all kinds.
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(10))
 def test_cheap_properties(number):
     for k in range(2):
         CHEAP[(2 * number + k) % len(CHEAP)](number)
@@ -300,7 +300,7 @@ def test_dear_properties(number, of, tmp_path):
     holds(of, number, tmp_path)
 
 
-MANY = range(10, 160)
+MANY = range(10, 310)
 # Each dear property meets two of them; a pattern would keep satellites of some kinds from some properties.
 OF_TWO = dict(zip(np.random.default_rng(0).choice(MANY, 2 * len(DEAR), replace=False), 2 * DEAR, strict=True))
 
