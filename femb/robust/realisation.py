@@ -145,7 +145,7 @@ def _distinct(changes: list[Floats]) -> list[Floats]:
 
 
 def _in_parts(nodes: Floats, values: list[Floats], leading: int, floor: float) -> tuple[Floats, Floats, Floats]:
-    """As ``_loewner``, with leading columns apart where they are linear; floor : of their rounding."""
+    """A, B, C as of ``_loewner``, with leading columns apart where they are linear; floor : of their rounding."""
     slopes = [each[:, :leading] / x for each, x in zip(values, nodes, strict=True)]
     largest = np.max(np.abs(slopes), initial=0.0)
     least = np.min(np.abs(nodes))
