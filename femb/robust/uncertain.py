@@ -380,7 +380,7 @@ class _Samples:
         self.known.clear()
 
     def advice(self, of_form: bool) -> str:
-        """Advice that makes a form of fewer shapes better; of_form : whether it differs from the reduced model itself."""
+        """Advice about a form that differs; of_form : whether it does so from the reduced model itself."""
         damped = [f"{item.table}.{name}" for name, item in self.family.nominal.described.model.modal_damping.items()]
         if of_form and damped:
             return (

@@ -67,11 +67,11 @@ class Decay:
 @dataclass(frozen=True, eq=False)
 class Verified(Tabled):
     """Worst cases of a loop run in time; decays : of each set of parameters. alone : why unmodelled dynamics, if any,
-    are left out. undamped : rad/s, of motions that neither decay nor are moved by a law, which are not run."""
+    are left out. slower : rad/s, of motions that no law moves and that decay slower than those that are run."""
 
     decays: tuple[Decay, ...]
     alone: str = ""
-    undamped: tuple[float, ...] = ()
+    slower: tuple[float, ...] = ()
 
     def table(self) -> str:
         """A row for each set of parameters."""
@@ -86,9 +86,9 @@ class Verified(Tabled):
             lines.append(f"{name:{width}}{values}  {at}")
         if self.alone:
             lines.append(f"without unmodelled dynamics: {self.alone}")
-        if self.undamped:
-            found = numbered(len(self.undamped), "motion")
-            lines.append(f"not run: {found} that nothing damps and no law moves, from {min(self.undamped):.6g} rad/s")
+        if self.slower:
+            found = numbered(len(self.slower), "motion")
+            lines.append(f"not run: {found} that no law moves and that decay slower, from {min(self.slower):.6g} rad/s")
         return "\n".join(lines)
 
 
@@ -117,7 +117,7 @@ def verify(
     point.setdefault("start", family.nominal.start)
     ranges = {each.name: each.of for each in worst.of.ranges}
     found: dict[tuple[float, ...], Decay] = {}
-    undamped: tuple[float, ...] = ()
+    slower: tuple[float, ...] = ()
     sampled = any(law.period is not None for law in worst.of.laws)
     for each in worst.cases:
         phases = {} if sampled else each.phases
@@ -130,16 +130,16 @@ def verify(
         model = with_gains_of(family.analyses(entries).described.model, family.nominal.described.model)
         made = [block.realised(phases[block.name], each.omega) for block in worst.of.blocks if phases]
         pairs = [(block.at, error) for block, error in zip(worst.of.blocks, made, strict=False)]
-        *poles, still = _decays(model, point, pairs)
+        *poles, others = _decays(model, point, pairs)
         found[key] = Decay(each.quantity, each.channel, each.parameters, phases, *poles)
-        undamped = max(undamped, still, key=len)
-    return Verified(tuple(found.values()), "the loop is sampled" if sampled and worst.of.blocks else "", undamped)
+        slower = max(slower, others, key=len)
+    return Verified(tuple(found.values()), "the loop is sampled" if sampled and worst.of.blocks else "", slower)
 
 
 def _decays(
     model: Model, point: Mapping[str, Any], errors: Sequence[tuple[str, Realisation]]
 ) -> tuple[complex, complex, tuple[float, ...]]:
-    """The slowest pole of the loop of a model that laws move, 1/s, that of its run, and rad/s of what nothing damps.
+    """The slowest pole of the loop of a model that laws move, 1/s, that of its run, and rad/s of slower ones.
 
     errors : of inputs and outputs by name.
     """
@@ -147,8 +147,10 @@ def _decays(
     model = _with_errors(model, errors) if errors else model
     of = loop(model, **point)
     poles = of.poles()
-    still = np.array([_unmoved(of, pole) and abs(pole.real) <= STABLE * max(abs(pole), 1.0) for pole in poles])
-    pole = complex(poles[~still][np.argmax(poles[~still].real)])
+    grows = poles.real > STABLE * np.maximum(np.abs(poles), 1.0)
+    unmoved = np.array([_unmoved(of, pole) for pole in poles]) & ~grows
+    moved = poles if np.all(unmoved) else poles[~unmoved]
+    pole = complex(moved[np.argmax(moved.real)])
     if pole.real >= 0.0:
         raise ModelError(f"verify: the pole {pole:.4g} 1/s does not decay")
     size = max(abs(pole.imag), -pole.real)
@@ -159,15 +161,15 @@ def _decays(
     signals = _signals(results)
     measured = poles_of(signals, interval)
     pole = pole.conjugate() if pole.imag < 0.0 else pole
-    undamped = tuple(float(x.imag) for x in poles[still] if x.imag > 0.0)
-    return pole, complex(measured[np.argmin(np.abs(measured - pole))]), undamped
+    slower = tuple(float(x.imag) for x in poles[unmoved] if x.imag > 0.0 and x.real > pole.real)
+    return pole, complex(measured[np.argmin(np.abs(measured - pole))]), slower
 
 
 def _unmoved(of: Loop, pole: complex) -> bool:
     """Whether a pole is one of the plant alone, of sampled laws at the instants of samples."""
     own, period = of.plant.eigenvalues(), of.common_period
     if period is None:
-        return bool(np.min(np.abs(own - pole), initial=np.inf) <= SAME * abs(pole))
+        return bool(np.min(np.abs(own - pole), initial=np.inf) <= SAME * max(abs(pole), 1.0))
     return bool(np.min(np.abs(np.exp(own * period) - np.exp(pole * period)), initial=np.inf) <= SAME)
 
 
