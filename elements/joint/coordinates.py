@@ -352,7 +352,8 @@ class JointCoordinates:
         """Places in v of the angular velocities of frames between which angles are."""
         ends = [self.index[self.is_angle][:, first + np.array([IN_V, HAS_AXES])] for first in (FIRST, SECOND)]
         places = [place[(place >= 0) & (has_axes == 1)] + 3 for place, has_axes in (end.T for end in ends)]
-        return np.unique(np.concatenate(places))
+        # np.unique would load masked arrays
+        return np.array(sorted(set(np.concatenate(places).tolist())), dtype=np.int64)
 
     def accelerations(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """Second rates (s, m) at s states with v' = a."""
