@@ -20,6 +20,7 @@ from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
+from femb.base.values import shown
 from femb.elements.joint.constraint_set import ConstraintRow, ConstraintTable
 from femb.elements.marker import Attachment, Hosted, Marker, Place
 from femb.elements.records import RecordedSystem, Records
@@ -107,6 +108,13 @@ class Item(Brief):
 
     def check(self, check: Checks) -> None:
         """Report problems of the item itself."""
+
+    @classmethod
+    def class_problem(cls) -> str:
+        """Why a model cannot contain its items, by a wrong member of the class; empty if it can."""
+        if not (isinstance(cls.results, type) and issubclass(cls.results, Group)):
+            return f"results: got {shown(cls.results)}, wanted a class derived from femb.base.quantity.Group"
+        return ""
 
     @classmethod
     @cache

@@ -176,6 +176,8 @@ def _problem(kind: object, known: tuple[type[Item], ...]) -> str:
         value = getattr(kind, word, None)
         if not (isinstance(value, str) and value.isidentifier() and value == value.lower()):
             return f"{kind.__name__}.{word}: got {shown(value)}, wanted a word in small letters, as in a case file"
+    if text := kind.class_problem():
+        return f"{kind.__name__}.{text}"
     for other in known:
         if other is not kind and (other.table, other.kind) == (kind.table, kind.kind):
             return f"{kind.__name__}: the table {kind.table!r} has the kind {kind.kind!r} already, {other.__name__}"

@@ -272,10 +272,11 @@ def moment_of(coordinates: Any, q: Floats, v: Floats) -> Moment:
 
 def law_of(item: InLoop, layout: Layout, model: ModelView) -> Law:
     """The law of a controller, by its schedule if it has one. Raises ModelError: arrays of other sizes."""
-    laws = [each.law(layout, model) for each in ([item] if item.schedule is None else rows_of(item))]
+    laws: list[Any] = [each.law(layout, model) for each in ([item] if item.schedule is None else rows_of(item))]
     for law in laws:
         if isinstance(law, LinearControl):
             law.check_sizes(item, layout, model)
     if item.schedule is None:
-        return laws[0]
+        only: Law = laws[0]
+        return only
     return ScheduledControl(item.name, item.schedule.at, laws, signal_over(item, layout, model))

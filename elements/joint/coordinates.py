@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
+from femb.base.values import shown
 from femb.elements.frame_index import indices_of_frames
 from femb.elements.joint import primitives
 from femb.elements.joint.constraint_kernels import TOGETHER, rows_of_states, sizes_of, take_states
@@ -230,6 +231,41 @@ def row_words(spec: tuple[Any, ...]) -> str:
     if word == "component":
         return f"component {axes[0] + 1}"
     return PRIMITIVES[word].words.format(*("xyz"[axis] for axis in axes)) or str(word)
+
+
+def table_problem(rows: Any, coordinates: Any) -> str:
+    """Why the tables of a class of joints are none: wrong entries, and coordinates that rows hold where the axes of
+    both ends are along each other; empty if nothing is wrong."""
+    held = [np.zeros((0, 6))]
+    for spec in rows:
+        word, *axes = spec
+        primitive = PRIMITIVES.get(word)
+        if primitive is None or len(axes) != len(primitive.axes) or not all(each in (0, 1, 2) for each in axes):
+            known = ", ".join(f"{each} of {len(PRIMITIVES[each].axes)} axes" for each in PRIMITIVES)
+            return f"rows: got {shown(spec)}, wanted {known}; axes are X, Y, Z"
+        held.append(_slope(word, *axes)[None])
+    for coordinate in coordinates:
+        if not all(each in (0, 1, 2) for each in (*coordinate.first, *coordinate.second)):
+            return (
+                f"coordinates: {coordinate.name}: got the axes {coordinate.first + coordinate.second}, wanted X, Y, Z"
+            )
+        sine = "dot1", coordinate.first[0], *coordinate.second[:1]
+        along = _slope(*(sine if coordinate.is_angle else coordinate.spec))
+        J = np.vstack(held)
+        if np.any(along) and np.linalg.matrix_rank(np.vstack([J, along])) == np.linalg.matrix_rank(J):
+            return f"coordinates: {coordinate.name!r} is held by the rows of the joint: leave it out, or a row"
+    return ""
+
+
+def _slope(word: str, *axes: int) -> Floats:
+    """(6,) the derivative of an entry by a shift and a turn of the second end, where both ends have the same axes; zero
+    where it follows from more."""
+    slope, e = np.zeros(6), np.eye(3)
+    if word in ("point", "dot2", "stroke"):
+        slope[:3] = e[axes[0]]
+    elif word == "dot1":
+        slope[3:] = np.cross(e[axes[1]], e[axes[0]])
+    return slope
 
 
 # Kernels over coordinates of joints. index, data : a row STROKE or TURN for every coordinate.

@@ -33,6 +33,7 @@ from femb.elements.joint.coordinates import (
     make_row,
     rotation_about_z,
     row_words,
+    table_problem,
 )
 from femb.elements.joint.primitives import CONSTANT
 from femb.elements.joint.records import REACTION, coordinate_force, coordinate_rows, joint_records, reaction_rows
@@ -78,6 +79,11 @@ class Joint(Item):
     """the joint's coordinates at the start, by default zero; they place a body without a position"""
     rates: Annotated[Coordinates, Unit("rad/s", stroke="m/s")] = None
     """of the coordinates at the start; by default those of the bodies' velocities"""
+
+    @classmethod
+    def class_problem(cls) -> str:
+        rows = getattr(cls, "rows", ())
+        return super().class_problem() or ("" if isinstance(rows, property) else table_problem(rows, cls.coordinates))
 
     def check(self, check: Checks) -> None:
         check_markers(check, JointEnd, "first", "second")

@@ -128,6 +128,10 @@ class InputError(TrialError):
     """An input that is not finite, or that cannot be computed at a trial state."""
 
 
+class BatchError(SolveError):
+    """An exception in a Python function of a batch, which no shorter step avoids."""
+
+
 def raised(label: str, t: float, error: Exception) -> InputError:
     """The error for an exception in a user's function, to be raised from it: steppers try shorter steps."""
     return InputError(f"{label}: raised {type(error).__name__} at t = {t:.6g} s: {error}")
@@ -228,6 +232,8 @@ class Batch:
     inputs: "tuple[Input, ...]" = ()
     # Index of the first input in u; the system sets it.
     first_input: int = 0
+    # The names of its items, for messages; the system sets them.
+    of_items: str = ""
     # Whether vibrations of the elements have no or hardly any damping.
     undamped: bool = False
     records_motion: ClassVar[bool] = False  # whether some of its records follow from positions and velocities alone

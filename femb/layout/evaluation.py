@@ -1,14 +1,16 @@
 """Evaluation of the terms of batches: at states, in arrays for compiled steps, in parts, over threads."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
-from typing import Any, Protocol, Self, TypeAlias
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
 from weakref import ref
 
 import numpy as np
 
+from femb.base.errors import FembError
 from femb.base.types import Floats, Ints
-from femb.layout.element import Batch
+from femb.layout.element import Batch, BatchError
 from femb.layout.private_blocks import PrivateBlocks
 from femb.layout.terms import Energy, Force, ForcePart, MassMatrix, Tangent, every
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
@@ -16,6 +18,7 @@ from femb.numerics.element_ranges import in_ranges
 
 Call: TypeAlias = Callable[[], object]
 Factor: TypeAlias = Callable[[ForcePart], float]
+T = TypeVar("T", Force, MassMatrix, Tangent, Energy)
 
 
 class BlockStorage(Protocol):
@@ -49,22 +52,22 @@ class Evaluation:
     @cached_property
     def forces(self) -> list[list[Force]]:
         """The forces of each batch."""
-        return [batch.forces() for batch in self.batches]
+        return [_named(batch, batch.forces()) for batch in self.batches]
 
     @cached_property
     def masses(self) -> list[list[MassMatrix]]:
         """The masses of each batch."""
-        return [batch.masses() for batch in self.batches]
+        return [_named(batch, batch.masses()) for batch in self.batches]
 
     @cached_property
     def tangents(self) -> list[list[Tangent]]:
         """The tangents of each batch."""
-        return [batch.tangents() for batch in self.batches]
+        return [_named(batch, batch.tangents()) for batch in self.batches]
 
     @cached_property
     def energies(self) -> list[list[Energy]]:
         """The energies of each batch."""
-        return [batch.energies() for batch in self.batches]
+        return [_named(batch, batch.energies()) for batch in self.batches]
 
     def _blocks_of(self, starts: Ints) -> tuple[Ints, Ints]:
         places, key = self._places, id(starts)
@@ -217,6 +220,27 @@ class Evaluation:
                 result = term.kernel(*term.kept, *(arrays[name] for name in term.reads), out)
                 if term.check is not None:
                     term.check(result)
+
+
+def _named(batch: Batch, terms: list[T]) -> list[T]:
+    """The terms of a batch, of which Python functions name its items in what they raise."""
+    return [
+        each
+        if hasattr(each.kernel, "address_for") or getattr(each, "composed", False) or getattr(each, "ranges", None)
+        else replace(each, kernel=partial(_called, batch, each.kernel))
+        for each in terms
+    ]
+
+
+def _called(batch: Batch, function: Callable[..., Any], *args: Any) -> Any:
+    """The result of a function of a batch. Raises BatchError with its items for an exception other than femb's own."""
+    try:
+        return function(*args)
+    except FembError:
+        raise
+    except Exception as error:
+        what = getattr(function, "__name__", type(function).__name__)
+        raise BatchError(f"{batch.of_items}: {what} raised {type(error).__name__}: {error}") from error
 
 
 def _arrays(u: Floats, q: Floats, v: Floats) -> dict[str, Floats]:

@@ -110,10 +110,12 @@ class Model:
         Raises ModelError: its class is not in the catalogue, or its name is taken.
         """
         if not (isinstance(item, Figure) or (isinstance(item, Item) and registry.is_known(type(item)))):
+            if isinstance(item, Item):
+                what = f"its class {type(item).__name__} is none that models know: register it by femb.register"
+                raise ModelError.at(("model",), f"got {shown(item)}: {what}")
             described = (kind.__name__ for kind in registry.kinds() if kind.in_case_files)
             names = ", ".join([*described, Figure.__name__])
-            hint = "; a class of your own needs femb.register" if isinstance(item, Item) else ""
-            raise ModelError.at(("model",), f"got {shown(item)}, wanted one of {names}{hint}")
+            raise ModelError.at(("model",), f"got {shown(item)}, wanted one of {names}")
         # a class may have been registered after the model was made
         table = self.tables.setdefault(item.table, {})
         if item.name in table and table[item.name] is not item:

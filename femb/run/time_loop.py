@@ -18,6 +18,7 @@ from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.bound_updates import BoundUpdates
 from femb.layout.discrete import DiscreteState, Update
+from femb.layout.element import BatchError
 from femb.numerics.compiler.bound_calls import AVAILABLE
 from femb.recording.frames import Frames, output_frames
 from femb.recording.instants import Part, passed_instants, step_instants
@@ -171,6 +172,8 @@ def integrate(
     )
     try:
         yield from integration.parts()
+    except BatchError as error:
+        raise SolveError(f"the run stopped after t = {stepper.t:.6g} s: {error}") from error
     finally:
         integration.clock.add_to(stepper.statistics)
 

@@ -106,7 +106,7 @@ def _turned(motion: SmallMotions, x: Floats, turn: Floats) -> Floats:
 
 
 def _text(motion: SmallMotions, D: Floats, turn: Floats, rows: Flags, least: Floats) -> str:
-    """What resists, of the items whose forces are on these ``rows``, and what to declare."""
+    """The message: the item that resists, of those whose forces are on these ``rows``, and what to declare."""
     system, layout = motion.system, motion.system.layout
     held = {k for k in range(len(layout.frames)) if not np.any(~motion.held[motion.velocities_of(k)])}
     group_of = {k: number for number, group in enumerate(groups_of(layout, True, held)) for k in group}

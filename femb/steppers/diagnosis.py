@@ -21,6 +21,7 @@ from femb.numerics.newton import largest
 from femb.steppers.contract import ABOVE_TOLERANCE, StepperState
 from femb.system.block_lu import Factors, WithLowRank
 from femb.system.constraints import mass_factors
+from femb.system.contract import not_finite
 from femb.system.degrees_of_freedom import EXACT, freedom
 from femb.system.system import System
 
@@ -128,8 +129,28 @@ def step_failure(stepper: StepperState, h: float, why: str | Exception) -> Solve
 
 def cause(stepper: StepperState) -> str:
     """A sentence on what no step can follow at the present state of a stepper; empty if nothing is found."""
-    found = misbehaving_input, nearly_locked, lost_inertia, tiny_inertia, rounding_of_forces
+    found = forces_not_finite, misbehaving_input, nearly_locked, lost_inertia, tiny_inertia, rounding_of_forces
     return next(filter(None, (of(stepper) for of in found)), "")
+
+
+def forces_not_finite(stepper: StepperState) -> str:
+    """A sentence on an item whose forces are not finite at the present state of a stepper, or just after it."""
+    form = stepper.form
+    system, none = form.system, np.zeros(form.system.n_v)
+    q, v = (states[0] for states in form.to_system(stepper.q[None].copy(), stepper.v[None].copy()))
+    states = [(q, v)]
+    try:
+        u = system.inputs_at(stepper.t, q, v)
+        a = system.at(q).forward(u, q, v)[0]
+        rate = system.rates(q[None], v[None])[0]
+        size = SHIFT * (1.0 + float(np.max(np.abs(v), initial=0.0))) / (1.0 + float(np.max(np.abs(a), initial=0.0)))
+        states.append((q + size * rate, v + size * a))
+        for at in states:
+            if text := not_finite(system, u, *at, none):
+                return f"{text} at t = {stepper.t:.6g} s"
+    except SolveError:
+        return not_finite(system, system.inputs_at(stepper.t, q, v), q, v, none)
+    return ""
 
 
 def misbehaving_input(stepper: StepperState) -> str:

@@ -1,10 +1,12 @@
-"""What batches declare, against the layout: mistakes in items of one's own that would be wrong without a word."""
+"""Declarations of batches against the layout: mistakes in items of one's own that would be wrong without a word."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.elements.item import Item
 from femb.layout.element import Batch
 from femb.layout.evaluation import Evaluation
@@ -50,6 +52,42 @@ def check_sizes(term: MassMatrix, items: Sequence[Item]) -> None:
             f"{named(items)}: MassMatrix: got starts {shape} and sizes {term.sizes}, wanted starts (elements, groups) "
             "and a size of each group"
         )
+
+
+def not_finite(system: Any, u: Floats, q: Floats, v: Floats, a: Floats) -> str:
+    """The item whose forces or derivatives are not finite at a state, in words; empty if there is none.
+
+    system : a ``femb.system.motion_equations.MotionEquations``.
+    """
+    # accelerations follow from forces
+    state = u[None], q[None], v[None], np.where(np.isfinite(a), a, 0.0)[None]
+    if not all(np.isfinite(each).all() for each in state):
+        return ""
+    layout = system.layout
+    for batch, items in zip(system.batches, system.items_of_batches, strict=True):
+        terms = system.evaluation.of([batch])
+        force = np.zeros((1, system.n_v))
+        terms.add_residual(*state, force)
+        matrices = np.zeros((2, 1, system.pattern.size))
+        terms.add_tangents(*state, *matrices)
+        entries = ~np.isfinite(matrices[:, 0]).all(axis=0)
+        of_matrices = system.pattern.rows_columns()[0][entries]
+        for what, rows in (("forces", np.flatnonzero(~np.isfinite(force[0]))), ("derivatives", of_matrices)):
+            if len(rows):
+                return f"{_touching(items, layout, set(rows.tolist()))} returned {what} that are NaN or infinite"
+    return ""
+
+
+def _touching(items: Sequence[Item], layout: Layout, rows: set[int]) -> str:
+    """The name of the first of some items with a frame or a coordinate in these rows of velocities."""
+    for item in items:
+        own = layout.declared[item.table, item.name][1]
+        places = {int(layout.internal_v[k]) for k in range(own.start, own.stop)}
+        for k in item.frames(layout):
+            places |= set(range(int(layout.frame_v[k]), int(layout.frame_v[k]) + layout.frames[k].freedom))
+        if not places.isdisjoint(rows):
+            return f"{item.table}.{item.name}"
+    return named(items)
 
 
 def declares_gravity(batch: Batch) -> bool:

@@ -18,10 +18,11 @@ from femb.base.types import Bools, Floats, Sparse
 from femb.base.values import shallow_copy
 from femb.layout.connections import check_singularities
 from femb.layout.discrete import DiscreteState
-from femb.layout.element import Batch, Input, LowRank, weighed
+from femb.layout.element import Batch, Input, LowRank, TrialError, weighed
 from femb.layout.protocols import HasGaps, LimitsSteps, LowRankStep, LowRankTangent, OfPhase, Singular, Strained
 from femb.layout.state import State
 from femb.system.block_lu import LinearSolver, LowRankSolver, Matrix, WithLowRank
+from femb.system.contract import not_finite
 from femb.system.inputs import Inputs
 from femb.system.parts import Parts, mass_properties
 from femb.system.velocity_coordinates import VelocityCoordinates
@@ -290,12 +291,14 @@ class MotionEquations(VelocityCoordinates):
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, constraints: bool = False) -> tuple[Floats, Floats]:
         """d(residual)/dv and d(residual)/dq H at one state, exact, at constant inputs; block data.
 
-        The derivatives of some forces are in ``low_rank_tangent`` instead.
+        The derivatives of some forces are in ``low_rank_tangent`` instead. Raises TrialError: one is not finite.
         constraints : whether to add J and J^T, as ``matrices`` does, and d(J v + Phi_t)/dq H in the rows of the
         multipliers. ``femb.system.constraints`` has d(J^T lambda)/dq H.
         """
         damping, stiffness = data = np.zeros((2, 1, self.pattern.size))
         self.evaluation.add_tangents(u[None], q[None], v[None], a[None], *data)
+        if not np.isfinite(data).all() and (text := not_finite(self, u, q, v, a)):
+            raise TrialError(text)
         if constraints:
             self.constraint_set.jacobian(u, q, damping[0])
             self.constraint_set.constraint_tangent(u, q, v, np.zeros(self.n_c), stiffness[0])

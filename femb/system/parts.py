@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.base.values import without_collection
+from femb.base.values import listed, without_collection
 from femb.elements.item import Item, ItemState
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
@@ -126,6 +126,7 @@ def _built(kind: type[Item], items: list[Item], layout: Layout, model: Model) ->
     apart = [[item for item in items if bool(item.anchors) == on_points] for on_points in (False, True)]
     built = [(batch, some) for some in apart if some for batch in kind.batches(some, layout, model)]
     for batch, some in built:
+        batch.of_items = listed([f"{item.table}.{item.name}" for item in some], 3)
         if type(batch).tangents is Batch.tangents:
             batch.by_differences = partial(_differences, some, layout)
     return built

@@ -202,7 +202,13 @@ def _factors(motion: EigenProblem, shift: float, others: int = OTHERS) -> AnyFac
     except SingularError as error:
         if others and shift:
             return _factors(motion, BESIDE * shift, others - 1)
-        raise SolveError("modes: the stiffness is singular where the constraints leave motions of no mass") from error
+        why = "where the constraints leave motions of no mass"
+        if not motion.system.n_c:
+            why = (
+                "beside the motions that it leaves free; strained springs out of equilibrium make it so: take "
+                'start = "equilibrium"'
+            )
+        raise SolveError(f"modes: the stiffness is singular {why}") from error
 
 
 def _below(motion: EigenProblem, free: FreeMotions, squares: Floats) -> float:

@@ -20,6 +20,8 @@ from femb.elements.control.sensor import Sensor
 from femb.elements.control.signals import Signal, rows_of, signal_of
 from femb.elements.frame_forces import FrameForces
 from femb.elements.item import Item
+from femb.elements.joint.coordinates import ANGLE, LINE, LOCK, PARALLEL, SPHERICAL, STROKE, Z
+from femb.elements.joint.joint import Joint
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.numbering import InternalQuantity
@@ -353,3 +355,94 @@ def test_a_sensor_between_two_bodies_is_no_connection():
     hub, free = femb.RigidBody("a", 10.0, 1.0), femb.PointMass("b", 2.0, position=(3.0, 0.0, 0.0))
     results = femb.simulate(of_parts(hub, free, Gap("gap", "a", period=0.5)), duration=1.0)
     assert list(results.appendages) == []
+
+
+# Functions of a batch that raise, and forces that are no numbers
+
+
+class DraggedBatch(Batch):
+    def __init__(self, items, layout, model):
+        self.at, self.item = int(layout.frame_v[layout.bodies[items[0].body]]), items[0]
+
+    def forces(self):
+        return [Force(self.drag, (), "v")]
+
+    def drag(self, v, out):
+        speed, item = v[:, self.at], self.item
+        fails = speed > item.limit
+        if item.raises and np.any(fails):
+            raise ZeroDivisionError("no such speed")
+        out[:, self.at] += np.where(fails, np.nan, -item.push)
+
+
+@dataclass(frozen=True, eq=False)
+class Dragged(Item):
+    """A force along x that fails above a speed."""
+
+    table: ClassVar[str] = "drags"
+    kind: ClassVar[str] = "dragged"
+    turns_with_host: ClassVar[bool] = True
+
+    name: str
+    body: str
+    raises: bool
+    limit: float = 0.5
+    push: float = 1.0
+
+    @property
+    def markers(self):
+        return {("body",): Place(self.body)}
+
+    @staticmethod
+    def batches(items, layout, model):
+        return [DraggedBatch(items, layout, model)]
+
+
+def dragged(**words):
+    femb.register(Dragged)
+    return of_parts(femb.PointMass("a", 1.0), Dragged("d", "a", **words))
+
+
+@pytest.mark.parametrize("method", ["radau", "rk"])
+def test_a_run_stops_where_a_force_fails_by_the_name_of_its_item(method):
+    """Before half a second, at which the speed is the limit."""
+    refuses(
+        r"after t = 0\.[1-5]\d* s: drags\.d: drag raised ZeroDivisionError: no such speed", femb.simulate,
+        dragged(raises=True), error=femb.SolveError, duration=1.0, method=method,
+    )  # fmt: skip
+    refuses(
+        r"drags\.d returned \w+ that are NaN or infinite at t = 0\.(49|5)\d* s", femb.simulate,
+        dragged(raises=False), error=femb.SolveError, duration=1.0, method=method,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("analysis", ANALYSES)
+def test_analyses_name_the_item_whose_force_fails(analysis):
+    refuses("drags.d: drag raised ZeroDiv", analysis, dragged(raises=True, limit=-1.0), error=femb.SolveError)
+    text = "drags.d returned (forces|derivatives) that are NaN or infinite"
+    refuses(text, analysis, dragged(raises=False, limit=-1.0), error=femb.SolveError)
+
+
+# Classes that are not registered
+
+
+def joint_of(**members):
+    return dataclass(frozen=True, eq=False)(type("Own", (Joint,), {"kind": "own", **members}))
+
+
+@pytest.mark.parametrize(
+    ("members", "text"),
+    [
+        ({"rows": (*LINE, ("dot1", Z, 7))}, r"rows: got \('dot1', 2, 7\), wanted point of 1 axes"),
+        ({"rows": (*LINE, ("dot3", Z))}, r"rows: got \('dot3', 2\), wanted"),
+        ({"rows": (*SPHERICAL, *PARALLEL), "coordinates": (STROKE,)}, "coordinates: 'stroke' is held by the rows"),
+        ({"rows": (*LINE, *PARALLEL, *LOCK), "coordinates": (ANGLE,)}, "coordinates: 'angle' is held by the rows"),
+        ({"rows": LINE, "results": femb.Model}, "results: got .*Model.*, wanted a class derived from femb.base.quant"),
+    ],
+)
+def test_a_class_whose_members_are_wrong(members, text):
+    refuses(f"Own.{text}", femb.register, joint_of(**members))
+
+
+def test_joints_of_the_catalogue_hold_none_of_their_coordinates():
+    assert [kind for kind in registry.kinds() if kind.class_problem()] == []
