@@ -15,6 +15,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.layout.connections import groups_of
 from femb.layout.element import LowRank
+from femb.system.contract import frames_of, rows_of
 from femb.system.known_motions import KnownStructure
 from femb.system.system import System
 
@@ -119,8 +120,8 @@ def _text(motion: SmallMotions, D: Floats, turn: Floats, rows: Flags, least: Flo
         left = np.abs(motion.times(data[1, 0], D) - _turned(motion, force[0], turn))
         touched = {int(j) for j in np.flatnonzero(rows & (np.max(left, axis=1) > 0.5 * least))}
         for item in items if touched else ():
-            frames = set(item.frames(layout)) - held
-            if touched.isdisjoint(j for k in frames for j in range(layout.n_v)[motion.velocities_of(k)]):
+            frames = frames_of(item, layout) - held
+            if touched.isdisjoint(rows_of(item, layout)):
                 continue
             if len({group_of[k] for k in frames}) > 1:
                 return (

@@ -18,17 +18,13 @@ def check_masses(of_items: Sequence[tuple[Batch, Sequence[Item]]], evaluation: E
     """Raise ModelError by the names of items: groups of a mass without a size, masses that fields of acceleration do
     not find, and internal coordinates without a mass."""
     with_mass = np.zeros(layout.n_v, dtype=bool)
-    translations = np.isin(np.arange(layout.n_v), layout.frame_v)
     for (batch, items), terms in zip(of_items, evaluation.masses, strict=True):
-        moves = False
         for term in terms:
             check_sizes(term, items)
             for starts, size in zip(term.starts.T, term.sizes, strict=True):
                 places = starts[starts >= 0, None] + np.arange(size)
-                places = places[places < layout.n_v]
-                with_mass[places] = True
-                moves = moves or bool(np.any(translations[places]))
-        if moves and batch.gravity is None and not declares_gravity(batch):
+                with_mass[places[places < layout.n_v]] = True
+        if terms and batch.gravity is None and not declares_gravity(batch) and _moves(batch, evaluation, layout):
             raise ModelError(
                 f"{named(items)}: the batch {type(batch).__name__} has masses, but does not say its gravity, by which "
                 "fields of acceleration find them: set self.gravity to that of the model, and use it in forces and "
@@ -42,6 +38,14 @@ def check_masses(of_items: Sequence[tuple[Batch, Sequence[Item]]], evaluation: E
                     f"{item.table}.{item.name}: its coordinate {layout.internal[number].quantity.name!r} has no mass: "
                     "let masses() of its batch give one; the row of a first-order state has the mass 1"
                 )
+
+
+def _moves(batch: Batch, evaluation: Evaluation, layout: Layout) -> bool:
+    """Whether the elements of a batch have mass where frames are shifted, at the start."""
+    return any(
+        bool(np.any(np.diagonal(M, axis1=1, axis2=2)[np.isin(places, layout.frame_v) & (places >= 0)]))
+        for places, M in evaluation.of([batch]).element_masses(layout.start_coordinates())
+    )
 
 
 def check_sizes(term: MassMatrix, items: Sequence[Item]) -> None:
@@ -80,14 +84,23 @@ def not_finite(system: Any, u: Floats, q: Floats, v: Floats, a: Floats) -> str:
 
 def _touching(items: Sequence[Item], layout: Layout, rows: set[int]) -> str:
     """The name of the first of some items with a frame or a coordinate in these rows of velocities."""
-    for item in items:
-        own = layout.declared[item.table, item.name][1]
-        places = {int(layout.internal_v[k]) for k in range(own.start, own.stop)}
-        for k in item.frames(layout):
-            places |= set(range(int(layout.frame_v[k]), int(layout.frame_v[k]) + layout.frames[k].freedom))
-        if not places.isdisjoint(rows):
-            return f"{item.table}.{item.name}"
-    return named(items)
+    found = (item for item in items if not rows_of(item, layout).isdisjoint(rows))
+    return named([*found, *items])
+
+
+def frames_of(item: Item, layout: Layout) -> set[int]:
+    """The frames that an item names or couples."""
+    coupled = layout.couplings[layout.declared[item.table, item.name][0]]
+    return set(item.frames(layout)).union(*(frames for frames, _ in coupled))
+
+
+def rows_of(item: Item, layout: Layout) -> set[int]:
+    """The velocities of these frames, and of its internal coordinates."""
+    own = layout.declared[item.table, item.name][1]
+    places = set(layout.internal_v[own].tolist())
+    for k in frames_of(item, layout):
+        places |= set(range(int(layout.frame_v[k]), int(layout.frame_v[k]) + layout.frames[k].freedom))
+    return places
 
 
 def declares_gravity(batch: Batch) -> bool:

@@ -153,6 +153,9 @@ class Controller(Item):
         number = layout.add_internal(self.name, InternalQuantity("state", "N m", tolerance=1e-7), frame, self.table)
         layout.couple([frame], [number])
 
+    def symmetry(self, around):
+        return NO_MOTION  # it reads an attitude
+
     @staticmethod
     def batches(items, layout, model):
         return [Controllers(items[0], layout)]
