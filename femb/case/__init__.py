@@ -20,7 +20,7 @@ from femb.base.errors import FembError, ModelError, Problem
 from femb.base.html import Brief
 from femb.base.options import Run, StartState, set_aside
 from femb.base.values import check_kind, nearest
-from femb.case.compose import Composition, composed, locate_files, refused
+from femb.case.compose import VALUED, Composition, apply_override, composed, locate_files, refused
 from femb.case.text import CaseError, dotted, key_lines, located, text_of, typed_key
 from femb.model.model import Model
 
@@ -207,7 +207,7 @@ def _from_toml(
         raise CaseError.of_file(path, f"this is a study, of many runs of a case: femb sweep {path} carries it out")
     set_paths = _overridden(document, overrides)
     locate_files(document, path.parent)
-    tables: dict[str, Any] = {word: document[word] for word in ("parameters", "gains") if word in document}
+    tables: dict[str, Any] = {word: document[word] for word in VALUED if word in document}
     parameters, of_parameters = _parameters_in(document)
     model, options, problems = build(document, None if known is None else known.items)
     problems = [_at_value(each, parameters) for each in problems]
@@ -233,9 +233,14 @@ def _at_value(problem: Problem, parameters: Mapping[str, Any]) -> Problem:
 
 def _overridden(document: dict[str, Any], overrides: Iterable[str]) -> Paths:
     """Set entries of the command line in a case, and return their paths."""
-    from femb.case.parameters import apply_overrides
+    from femb.case.build import kinds
 
-    set_paths = apply_overrides(document, overrides)
+    if document.keys().isdisjoint(VALUED):
+        set_paths = tuple(apply_override(document, text, kinds()) for text in overrides)
+    else:  # imported only where there are parameters, for a faster start
+        from femb.case.parameters import apply_overrides
+
+        set_paths = apply_overrides(document, overrides)
     _set_aside(document, set_paths)
     return set_paths
 

@@ -162,6 +162,7 @@ def _value(node: ast.expr, variables: Variables) -> Any:
 
 # Keys of items, and of tables within them, whose text is the path of a file.
 FILES = ("file", "mesh", "python", "sections")
+VALUED = "parameters", "gains"  # tables of values for entries of the case
 DEFAULTS = ("title", "gravity", "noise", "run")  # that an included file may have too
 
 

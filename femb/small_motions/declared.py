@@ -15,8 +15,8 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.layout.connections import groups_of
 from femb.layout.element import LowRank
-from femb.system.contract import frames_of, rows_of
 from femb.system.known_motions import KnownStructure
+from femb.system.parts import frames_of, rows_of
 from femb.system.system import System
 
 Flags = NDArray[np.bool_]

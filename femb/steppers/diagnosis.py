@@ -21,8 +21,8 @@ from femb.numerics.newton import largest
 from femb.steppers.contract import ABOVE_TOLERANCE, StepperState
 from femb.system.block_lu import Factors, WithLowRank
 from femb.system.constraints import mass_factors
-from femb.system.contract import not_finite
 from femb.system.degrees_of_freedom import EXACT, freedom
+from femb.system.parts import not_finite
 from femb.system.system import System
 
 # Whether the mass matrices of elements stay positive definite.

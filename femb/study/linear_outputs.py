@@ -537,7 +537,7 @@ class PeakLoadOutput(StudyOutput):
     """as with other outputs"""
 
     def _peak(self, analyses: Analyses, at: float | None = None) -> PeakLoad:
-        """Of a run, or at one of its output times (s)."""
+        """That of a run, or at one of its output times (s)."""
         results = analyses.results(self.analysis)
         peaks = {peak.load: peak for peak in peak_loads(results, [self.item], (at, at)).peaks}
         if self.load not in peaks:

@@ -22,9 +22,8 @@ from femb.layout.element import Batch, Input, LowRank, TrialError, weighed
 from femb.layout.protocols import HasGaps, LimitsSteps, LowRankStep, LowRankTangent, OfPhase, Singular, Strained
 from femb.layout.state import State
 from femb.system.block_lu import LinearSolver, LowRankSolver, Matrix, WithLowRank
-from femb.system.contract import not_finite
 from femb.system.inputs import Inputs
-from femb.system.parts import Parts, mass_properties
+from femb.system.parts import Parts, mass_properties, not_finite
 from femb.system.velocity_coordinates import VelocityCoordinates
 
 # Number of roundings of a position in a constraint equation.

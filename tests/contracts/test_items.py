@@ -814,7 +814,7 @@ def test_exits(kind, systems, seen, tmp_path):
     made.write(tmp_path / "results.h5")
     results = Results.read(tmp_path / "results.h5")
     if new:
-        export_csv(results, tmp_path / "tables")
+        export_csv(results, tmp_path / "tables", items=["*"])
     columns = {
         file.stem: next(csv.reader(file.read_text().splitlines())) for file in (tmp_path / "tables").glob("*.csv")
     }
