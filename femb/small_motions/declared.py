@@ -1,8 +1,7 @@
 """Motions that items declare, against the matrices: what is left out as free must not be resisted.
 
-A motion D of a structure turns its forces with it, so that K D = T f - M T a, with T x the change of the forces or
-accelerations x by its rotation, f the forces of the state and a its accelerations. Source: docs/theory/modes.md,
-section 2.
+A motion D turns the forces f of each item with it, so that K D = T f with T f their change by the rotation, and K of
+this item at rest. Source: docs/theory/modes.md, section 2.
 """
 
 from collections.abc import Sequence
@@ -13,9 +12,10 @@ from numpy.typing import NDArray
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.elements.item import Item
 from femb.layout.connections import groups_of
-from femb.layout.element import LowRank
-from femb.system.known_motions import KnownStructure
+from femb.layout.protocols import LowRankTangent
+from femb.system.known_motions import KnownStructure, is_load
 from femb.system.parts import frames_of, rows_of
 from femb.system.system import System
 
@@ -34,21 +34,11 @@ class SmallMotions(Protocol):
     @property
     def q(self) -> Floats: ...
     @property
-    def v(self) -> Floats: ...
-    @property
     def u(self) -> Floats: ...
     @property
-    def a(self) -> Floats: ...
-    @property
-    def multipliers(self) -> Floats: ...
-    @property
-    def stiffness(self) -> Floats: ...
-    @property
-    def jacobian(self) -> Floats: ...
-    @property
-    def low_rank(self) -> LowRank: ...
-    @property
     def held(self) -> Flags: ...
+    @property
+    def loaded(self) -> bool | None: ...
 
     def velocities_of(self, frame: int) -> slice:
         """The place of the velocities of a frame."""
@@ -56,32 +46,35 @@ class SmallMotions(Protocol):
     def times(self, data: Floats, x: Floats) -> Floats:
         """Block data times x."""
 
-    def momenta(self, x: Floats) -> Floats:
-        """M x."""
-
     def of_moving(self, x: Floats) -> Floats:
         """x with zeros for what is held."""
 
 
 def check_declared(motion: SmallMotions, structures: Sequence[KnownStructure]) -> None:
-    """Raise ModelError where K of a state at rest resists a motion that its structures declare, by the name of the
-    item that does."""
+    """Raise ModelError by the name of an item whose own forces resist a motion that its structures declare."""
     D, turn = _moves(motion, structures)
     if not np.any(D):
         return
-    system, low = motion.system, motion.low_rank
-    state = motion.u[None], motion.q[None], motion.v[None], motion.a[None]
-    reactions = system.solver.multiply(motion.jacobian, np.append(np.zeros(system.n_v), motion.multipliers))
-    force = system.residual(*state)[0] + reactions[: system.n_v]
-    wanted = _turned(motion, force, turn) - motion.momenta(_turned(motion, motion.a, turn))
-    got = motion.times(motion.stiffness, D) + low.left @ (low.stiffness.T @ D)
-    largest = np.max(np.abs(D), axis=1)
-    sizes = motion.times(np.abs(motion.stiffness), largest) + np.abs(low.left) @ (np.abs(low.stiffness).T @ largest)
-    sizes = of_frames(motion, np.maximum(sizes, np.max(np.abs(wanted), axis=1)))
-    least = FORCE * np.maximum(sizes, LEAST * np.max(sizes, initial=0.0))
-    rows = np.max(np.abs(motion.of_moving(got - wanted)), axis=1) > least
-    if np.any(rows):
-        raise ModelError(_text(motion, D, turn, rows, least))
+    system, largest, least = motion.system, np.max(np.abs(D), axis=1), 0.0
+    u, q, still = motion.u[None], motion.q[None], np.zeros((1, system.n_v))
+    found = []
+    for batch, items in zip(system.batches, system.items_of_batches, strict=True):
+        if isinstance(batch, LowRankTangent) or (not motion.loaded and is_load(items[0])):
+            continue  # without loads their declarations do not count
+        terms = system.evaluation.of([batch])
+        data, force = np.zeros((2, 1, system.pattern.size)), np.zeros((1, system.n_v))
+        terms.add_tangents(u, q, still, still, *data)
+        terms.add_residual(u, q, still, still, force)
+        got = motion.times(data[1, 0], D)
+        turned = _turned(motion, force[0], turn)
+        # a constant force stays where it is: it has no derivative that resists
+        left = np.minimum(np.max(np.abs(got), axis=1), np.max(np.abs(got - turned), axis=1))
+        sizes = of_frames(motion, np.maximum(motion.times(np.abs(data[1, 0]), largest), np.abs(force[0])))
+        least = max(least, LEAST * float(np.max(sizes, initial=0.0)))
+        found.append((items, motion.of_moving(left), sizes))
+    for items, left, sizes in found:
+        if len(rows := np.flatnonzero(left > FORCE * np.maximum(sizes, least))):
+            raise ModelError(_text(motion, items, set(rows.tolist())))
 
 
 def _moves(motion: SmallMotions, structures: Sequence[KnownStructure]) -> tuple[Floats, Floats]:
@@ -106,34 +99,22 @@ def _turned(motion: SmallMotions, x: Floats, turn: Floats) -> Floats:
     return changes
 
 
-def _text(motion: SmallMotions, D: Floats, turn: Floats, rows: Flags, least: Floats) -> str:
-    """The message: the item that resists, of those whose forces are on these ``rows``, and what to declare."""
-    system, layout = motion.system, motion.system.layout
+def _text(motion: SmallMotions, items: Sequence[Item], rows: set[int]) -> str:
+    """The message: the first of some items whose forces are on these rows, and what to declare."""
+    layout = motion.system.layout
     held = {k for k in range(len(layout.frames)) if not np.any(~motion.held[motion.velocities_of(k)])}
     group_of = {k: number for number, group in enumerate(groups_of(layout, True, held)) for k in group}
-    state = motion.u[None], motion.q[None], motion.v[None], 0.0 * motion.a[None]
-    for batch, items in zip(system.batches, system.items_of_batches, strict=True):
-        terms = system.evaluation.of([batch])
-        data, force = np.zeros((2, 1, system.pattern.size)), np.zeros((1, system.n_v))
-        terms.add_tangents(*state, *data)
-        terms.add_residual(*state, force)
-        left = np.abs(motion.times(data[1, 0], D) - _turned(motion, force[0], turn))
-        touched = {int(j) for j in np.flatnonzero(rows & (np.max(left, axis=1) > 0.5 * least))}
-        for item in items if touched else ():
-            frames = frames_of(item, layout) - held
-            if touched.isdisjoint(rows_of(item, layout)):
-                continue
-            if len({group_of[k] for k in frames}) > 1:
-                return (
-                    f"{item.table}.{item.name}: its forces depend on bodies that it does not couple: let declare_dofs "
-                    "of its class call layout.couple with their frames, as docs/howto/extend.md shows"
-                )
-            return (
-                f"{item.table}.{item.name}: its forces resist a rigid motion that its class declares not to notice: "
-                "give it a method 'symmetry', by which ends on the ground notice motions, in place of turns_with_host, "
-                "as docs/howto/extend.md shows"
-            )
-    return "a rigid motion that the items declare not to notice is resisted by their forces together"
+    item = next((each for each in items if not rows.isdisjoint(rows_of(each, layout))), items[0])
+    if len({group_of[k] for k in frames_of(item, layout) - held}) > 1:
+        return (
+            f"{item.table}.{item.name}: its forces depend on bodies that it does not couple: let declare_dofs of its "
+            "class call layout.couple with their frames, as docs/howto/extend.md shows"
+        )
+    return (
+        f"{item.table}.{item.name}: its forces resist a rigid motion that its class declares not to notice: give it a "
+        "method 'symmetry', by which ends on the ground notice motions, in place of turns_with_host, as "
+        "docs/howto/extend.md shows"
+    )
 
 
 def of_frames(motion: SmallMotions, sizes: Floats) -> Floats:

@@ -14,6 +14,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import listed, numbered, vector, without_rounding
+from femb.elements.item import Item
 from femb.layout.connections import groups_of
 from femb.layout.symmetry import (
     SAME,
@@ -242,6 +243,11 @@ class KnownStructure:
         return f" {word if len(directions) == 1 else 'across'} {vector(without_rounding(axis, 1.0))}"
 
 
+def is_load(item: Item) -> bool:
+    """Whether it does not count where loads do not."""
+    return item.table == "loads"
+
+
 def known_motions(
     system: "System",
     q: Floats | None = None,
@@ -273,7 +279,7 @@ def known_motions(
         if symmetry is None and not (item.changes_momenta or id(item) in forceful or item.constraint_rows(layout)):
             continue  # it measures, commands or is a field: what acts says what it notices
         acts = any(each.of_state and each.label.startswith(label) for each in functions)
-        if not loaded and not acts and (item.table == "loads" or (symmetry is None and item.changes_momenta)):
+        if not loaded and not acts and (is_load(item) or (symmetry is None and item.changes_momenta)):
             continue
         if symmetry is None or not symmetry.whole:
             acting.append((f"{item.table}.{item.name}", set(item.frames(layout)), symmetry))

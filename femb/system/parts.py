@@ -215,7 +215,8 @@ def check_masses(of_items: Sequence[tuple[Batch, Sequence[Item]]], evaluation: E
     """Raise ModelError by the names of items: groups of a mass without a size, masses that fields of acceleration do
     not find, and internal coordinates without a mass."""
     with_mass = np.zeros(layout.n_v, dtype=bool)
-    for (batch, items), terms in zip(of_items, evaluation.masses, strict=True):
+    for batch, items in of_items:
+        terms = [*batch.masses()]
         for term in terms:
             check_sizes(term, items)
             for starts, size in zip(term.starts.T, term.sizes, strict=True):

@@ -446,3 +446,27 @@ def test_a_class_whose_members_are_wrong(members, text):
 
 def test_joints_of_the_catalogue_hold_none_of_their_coordinates():
     assert [kind for kind in registry.kinds() if kind.class_problem()] == []
+
+
+STATES_OUT_OF_BALANCE = {
+    "preloaded hinge": [femb.JointSpringDamper("k", joint="h", stiffness=3.0, free=-0.5)],
+    "curve of a constant force": [femb.JointCurve("k", joint="h", coordinates=[-4.0, 4.0], forces=[0.0555, 0.0555])],
+    "torque in space": [
+        femb.JointSpringDamper("k", joint="h", stiffness=3.0),
+        femb.Load("l", body="hub", torque=(0.3, 0.2, 0.1)),
+    ],
+    "force beside the centre": [femb.Load("l", body="hub", at=(0.3, 0.2, 0.1), force=(1.0, 2.0, 3.0))],
+    "torque of the body": [femb.Load("l", body="hub", torque=(0.3, 0.2, 0.1), frame="body")],
+}
+
+
+@pytest.mark.parametrize("word", STATES_OUT_OF_BALANCE)
+def test_states_out_of_balance_are_no_wrong_declarations(word):
+    """Accelerations and reactions turn with a structure: items are asked one by one."""
+    model = femb.Model("hinged")
+    model.add(femb.RigidBody("hub", mass=50.0, inertia=(5.0, 6.0, 7.0)))
+    model.add(femb.RigidBody("two", mass=3.0, inertia=(0.3, 0.2, 0.1)))
+    ends = femb.JointEnd("hub", at=(0.5, 0, 0), axis=(0, 1, 0)), femb.JointEnd("two", at=(-0.5, 0, 0))
+    for item in (femb.Revolute("h", *ends, start=0.3), *STATES_OUT_OF_BALANCE[word]):
+        model.add(item)
+    assert len(femb.linearize(model).A) == 14
