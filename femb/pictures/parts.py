@@ -62,6 +62,7 @@ class Part:
 # plies and the recovery points the value that is largest in size.
 
 PLACES = (ENDS, STATIONS, SIDES)
+ALIKE = 1e-9  # relative
 
 
 def recorded(group: Group, names: Sequence[str]) -> list[str]:
@@ -91,8 +92,10 @@ def _fields_of(name: str, values: Floats, axes: Sequence[tuple[str, tuple[str, .
         return
     (size, names), *others = axes
     if size == "p":
-        known = np.abs(np.where(np.isnan(values), 0.0, values))
-        at = np.argmax(known, axis=1)[:, None]
+        known = np.where(np.isnan(values), 0.0, values)
+        # the positive one of those alike but for rounding, as on both sides of a section in bending
+        below = -known.min(axis=1) > (1.0 + ALIKE) * known.max(axis=1)
+        at = np.where(below, known.argmin(axis=1), known.argmax(axis=1))[:, None]
         yield from _fields_of(name, np.take_along_axis(values, at, axis=1)[:, 0], others)
     elif names in PLACES:
         for j, place in enumerate(names):

@@ -56,13 +56,17 @@ def stacked(model: SecondOrderModel) -> Floats:
     ])  # fmt: skip
 
 
-def sizes_of(model: SecondOrderModel) -> tuple[Floats, Floats]:
+def sizes_of(model: SecondOrderModel, fine: bool) -> tuple[Floats, Floats]:
     """(a,), (b,) factors of the rows and columns of the stacked matrices of a model.
 
-    With them the stiffness of each coordinate, and each input and output, is of size one, and accelerations and rates
-    count at the slowest frequency of a coordinate, where small differences of stiffness matter most.
+    With them accelerations and rates count at the fastest frequency. fine : at the slowest one of a coordinate, where
+    small differences of stiffness matter most, with the stiffness of each, and inputs and outputs, of size one.
     """
     whole, n = stacked(model), len(model.names)
+    if not fine:
+        most = [np.max(np.abs(part), initial=0.0) for part in (model.mass, model.stiffness)]
+        omega = np.sqrt(most[1] / most[0]) if most[1] else 1.0
+        return np.ones(len(whole)), np.repeat([omega**2, omega, 1.0], [n, n, whole.shape[1] - 2 * n])
     mass, stiffness = (np.abs(np.diag(part)) for part in (model.mass, model.stiffness))
     frequencies = np.sqrt(stiffness / mass)
     slow = np.min(frequencies[frequencies > STILL * np.max(frequencies, initial=0.0)], initial=np.inf)

@@ -254,11 +254,13 @@ class Uncertain(Tabled):
 class _Samples:
     """Second-order models of a case at values of its parameters, each made once.
 
-    point : options of the operating point. laws : whether its continuous controllers are held.
+    point : options of the operating point. fine : as of ``sizes_of``.
     """
 
-    def __init__(self, family: CaseFamily, names: tuple[Sequence[str], Sequence[str]], point: dict[str, Any]) -> None:
-        self.family, self.point = family, point
+    def __init__(
+        self, family: CaseFamily, names: tuple[Sequence[str], Sequence[str]], point: dict[str, Any], fine: bool
+    ) -> None:
+        self.family, self.point, self.fine = family, point, fine
         self.inputs, self.outputs = names
         self.still: Ints = np.zeros(0, dtype=np.int64)
         self.shapes: Floats | None = None
@@ -407,7 +409,7 @@ class _Samples:
         """(a,), (b,) factors of rows and columns of ``matrix``, with which rounding of a large stiffness is none beside
         a small one: those of ``sizes_of`` in the middle."""
         if self.sizes is None:
-            self.sizes = sizes_of(self.made(ranges, np.zeros(len(ranges)))[0])
+            self.sizes = sizes_of(self.made(ranges, np.zeros(len(ranges)))[0], self.fine)
         return self.sizes
 
     def matrix(self, ranges: Sequence[UncertainRange]) -> Callable[[Floats], Floats]:
@@ -478,28 +480,38 @@ def uncertain(
     laws, names = _channels(model, laws, inputs, outputs, point)
     read, set_ = ([x for law in laws for x in getattr(law, word)] for word in ("inputs", "outputs"))
     blocks = blocks_of(unmodelled, [x for x in names[0] if x in set_], [x for x in names[1] if x in read], list(chosen))
-    samples = _Samples(family, names, point)
-    samples.leave_out(ranges)
-    middle = np.zeros(len(ranges))
-    first, words = samples.made(ranges, middle)
-    straight = [linear(samples.matrix(ranges), k, len(ranges)) for k in range(len(ranges))]
-    for k in (k for k, own in enumerate(straight) if not own):
-        ranges = _as_angle(samples, ranges, k)
-    if modes is not None:
-        samples.reduce(ranges, straight, modes)
-        first, words = samples.made(ranges, middle)
-    form = realised(additive(samples.matrix(ranges), straight), straight, len(first.names))
-    rows, columns = samples.scales(ranges)
-    V = _without_rounding(form.V, len(first.names)) / columns
-    form = replace(form, U=form.U / rows[:, None], V=V)
-    ranges = tuple(replace(each, repetitions=n) for each, n in zip(ranges, form.repetitions, strict=True))
-    core, plant = _extended(form, first, ranges, words)
-    moves = point["start"] == "equilibrium"
-    shapes = 0 if samples.shapes is None else samples.shapes.shape[1]
-    found = Uncertain(
-        ranges, core, plant, tuple(laws), words, 0.0, 0, model.title, still, shapes, following, moves, blocks
-    )
-    return _compared(found, samples, points)
+
+    def found(fine: bool) -> Uncertain:
+        samples, own = _Samples(family, names, point, fine), ranges
+        samples.leave_out(own)
+        middle = np.zeros(len(own))
+        first, words = samples.made(own, middle)
+        straight = [linear(samples.matrix(own), k, len(own)) for k in range(len(own))]
+        for k in (k for k, each in enumerate(straight) if not each):
+            own = _as_angle(samples, own, k)
+        if modes is not None:
+            samples.reduce(own, straight, modes)
+            first, words = samples.made(own, middle)
+        form = realised(additive(samples.matrix(own), straight), straight, len(first.names))
+        rows, columns = samples.scales(own)
+        V = _without_rounding(form.V, len(first.names)) / columns
+        form = replace(form, U=form.U / rows[:, None], V=V)
+        own = tuple(replace(each, repetitions=n) for each, n in zip(own, form.repetitions, strict=True))
+        core, plant = _extended(form, first, own, words)
+        moves = point["start"] == "equilibrium"
+        shapes = 0 if samples.shapes is None else samples.shapes.shape[1]
+        result = Uncertain(
+            own, core, plant, tuple(laws), words, 0.0, 0, model.title, still, shapes, following, moves, blocks
+        )
+        return _compared(result, samples, points)
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FembWarning)
+            return found(False)
+    except (ModelError, FembWarning):
+        # slow motions lose their digits beside fast ones: with sizes of their own, which take more repetitions
+        return found(True)
 
 
 def _without_rounding(V: Floats, n: int) -> Floats:
@@ -602,16 +614,18 @@ def _compared(found: Uncertain, samples: _Samples, points: int) -> Uncertain:
             if growth > 2.0 * max(_growth(space_of(model, **words), low), 0.0):
                 text = f"a pole of the form grows by {growth:.1e} 1/s at {in_words(found.ranges, d)}"
                 raise ModelError(f"uncertain: {text}, where the model has none: {samples.advice(True)}")
-    if found.shapes and worst > REDUCED:
+    if found.shapes:
         model, words = samples.made(found.ranges, at[0])
         reduced = transfer_of(model, 1j * at[1], words["kinematics"])
         own = closed_by(found.response(at[1]), np.repeat(at[0], found.sizes))
-        advice = samples.advice(difference_of(own, reduced, words) > 0.5 * worst)
+        of_form = difference_of(own, reduced, words)
+        advice = samples.advice(of_form > 0.5 * worst)
         text = f"uncertain: {numbered(found.shapes, 'shape')} differ by {worst:.1e} from the full model at {where}"
-        if worst > UNLIKE:
+        if worst > UNLIKE or (of_form > EXACT and not samples.fine):
             raise ModelError(f"{text}: {advice}")
-        warnings.warn(f"{text}: what is proved is of the reduced model; {advice}", FembWarning, stacklevel=3)
-    elif worst > EXACT and not found.shapes:
+        if worst > REDUCED:
+            warnings.warn(f"{text}: what is proved is of the reduced model; {advice}", FembWarning, stacklevel=4)
+    elif worst > EXACT:
         raise ModelError(
             f"uncertain: the form differs by {worst:.1e} from the model at {where}: the state moves with a parameter, "
             "or the model has products that are not linear in all but one of them; take fewer parameters together"

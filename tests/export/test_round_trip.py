@@ -120,7 +120,7 @@ def check_cells(group, cells, k):
         if "p" in axes:
             axis = 2 if table == "beams" else 1
             least, most = np.nanmin(values, axis), np.nanmax(values, axis)
-            values = np.where(-least > most, least, most)
+            values = np.where(-least > (1.0 + 1e-9) * most, least, most)  # of those alike the positive one
         places = ("start", "middle", "end") if table == "beams" else ("behind", "in_front")
         if "s" in axes:
             wanted |= {f"{word}_{place}": values[:, j] for j, place in enumerate(places)}
