@@ -153,7 +153,7 @@ def weights_at_peak(time: Floats, x: Floats, k: int) -> tuple[Ints, Floats]:
     places = first + np.arange(AROUND)
     powers = np.vander((time[places] - time[k]) / (0.5 * (time[k + 1] - time[k - 1])), increasing=True)
     _, slope, bend, *others = terms = np.linalg.solve(powers, x[places])
-    if not np.sum(np.abs(others)) <= SMOOTH * abs(bend):
+    if not np.sum(np.abs(others)) < SMOOTH * abs(bend):
         return alone
     s = -0.5 * slope / bend
     for _ in range(AROUND):

@@ -59,6 +59,10 @@ def test_a_corner_is_no_peak_between_output_times():
         assert weights.tolist() == [1.0]
 
 
+def test_a_constant_has_the_weight_of_its_place():
+    assert weights_at_peak(np.linspace(0.0, 1.0, 9), np.ones(9), 4)[1].tolist() == [1.0]
+
+
 def test_weights_give_the_extreme_value_of_a_sine():
     time = np.linspace(0.0, 1.0, 21)
     x = np.sin(4.0 * time - 0.3)
