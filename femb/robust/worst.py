@@ -187,68 +187,70 @@ def worst(
     if not nominal.stable:
         raise ModelError(f"worst: the nominal loop is not stable: a pole grows by {nominal.growth():.4g} 1/s")
     names = of.channels if channels is None else tuple(channels)
-    begun = points_of(len(of.structure), seed)
-    begun[:, len(of.ranges) :] *= CORNER
-    loops: dict[bytes, Loop] = {}
-    openings = [_Opening(of, name, loops) for name in names]
-    if names and openings[0].nominal is None:
-        raise ModelError(openings[0].undamped())
-    alone = begun[:, : len(of.ranges)]
-    # a sampled loop is made anew at each point
-    few = {"best": 1, "evaluations": FEW} if openings[0].sampled else {}
-    _, growth = largest(openings[0].growth, alone, [openings[0].growth(d) for d in alone], **few)
-    cases = [case for each in openings for case in _searched(each, begun, wanted)]
-    why, sampled, proving = "" if prove else "as asked", openings[0].sampled, openings
-    if sampled and prove and sum(of.sizes) > REPEATED:
-        why = (
-            f"the loop has sampled laws, and its parameters repeat {sum(of.sizes)} times, above {REPEATED}: take fewer"
-        )
-    elif sampled and prove:
-        try:
-            held = replace(of, laws=held_laws(of.laws, of.plant.inputs))
-            proving = [_Opening(held, name, {}) for name in names]
-            growth = max(growth, largest(proving[0].growth, alone, [proving[0].growth(d) for d in alone], **few)[1])
-        except ModelError as error:
-            why = f"no continuous laws stand for the sampled ones: {error}"
-    unstable = any(each.found == (np.inf if each.quantity == "sensitivity_peak" else 0.0) for each in cases)
-    if not why and (growth >= -STABLE or unstable):
-        why = "the loop is not stable for all parameters" + (" and errors" if of.blocks else "")
-    elif not why and find_spec("clarabel") is None:
-        why = "Clarabel is missing: pip install 'femb[robust]'"
-    boxes = frequencies = 0
-    if not sampled and RADIUS in wanted:
-        radius, d = _radius(openings[0], begun[1:])
-        proof, ended = (_Proof(np.inf, 0, 0), False) if why else _proved_radius(openings[0], radius, proof_time)
-        values = of.values(radius * d[: len(of.ranges)]) if np.isfinite(radius) else {}
-        proved = proof.level if np.isfinite(proof.level) else None
-        cases.append(WorstCase(RADIUS, "", "", np.nan, radius, values, np.nan, proved, ended=ended))
-        boxes, frequencies = proof.boxes, proof.frequencies
-    off, proved_of = 0.0, set[str]()
-    for k, each in enumerate(cases):
-        if why or each.quantity not in LESS:
-            continue
-        opening = proving[names.index(each.channel)]
-        disk = each.quantity == "disk_margin"
-        level = 1.0 / each.found if disk else each.found
-        if sampled:
-            # errors by their phases at the peak of the nominal sensitivity are not those of the other loop
-            d, other = (of.normal({}), each.nominal) if of.blocks else (of.normal(each.parameters), each.found)
-            own = opening.peak(d, LESS[each.quantity])
-            level = level if of.blocks else own
-            off = max(off, abs((1.0 / own if disk else own) / other - 1.0))
-        prove_level = partial(
-            proved_level, opening.gain(LESS[each.quantity]), of.structure, real=len(of.ranges),
-            alone=each.channel not in proved_of,
-        )  # fmt: skip
-        levels = LEVELS[:1] if proof_time is None else LEVELS
-        proof, ended = _nearest([partial(prove_level, factor * level) for factor in levels], proof_time)
-        boxes, frequencies = max(boxes, proof.boxes), frequencies + proof.frequencies
-        cases[k] = replace(each, ended=ended)
-        if np.isfinite(proof.level):
-            proved_of.add(each.channel)
-            value = 1.0 / proof.level if disk else proof.level
-            cases[k] = replace(cases[k], continuous=value) if sampled else replace(cases[k], proved=value)
-    return WorstCases(of, growth, tuple(cases), boxes, frequencies, why, off if sampled and not why else None)
+    if not names:
+        raise ModelError(f"worst: channels: got none; there are: {', '.join(of.channels)}")
+    search = _Search(of, names, seed)
+    growth, cases = search.growth(), search.cases(wanted)
+    proving, why = search, "" if prove else "as asked"
+    if search.sampled and prove:
+        proving, why = _with_continuous_laws(search, seed)
+        growth = growth if why else max(growth, proving.growth())
+    proofs = _Proofs(proving, why or _no_proof(of, growth, cases), proof_time, in_place=proving is not search)
+    if RADIUS in wanted and not search.sampled:
+        cases.append(proofs.radius())
+    cases = [proofs.proved(each) for each in cases]
+    return WorstCases(of, growth, tuple(cases), proofs.boxes, proofs.frequencies, proofs.why, proofs.held)
+
+
+def _with_continuous_laws(search: "_Search", seed: int) -> tuple["_Search", str]:
+    """The search of the loop with continuous laws in place of sampled ones; or the given one, and why there is none."""
+    of, repeated = search.of, sum(search.of.sizes)
+    if repeated > REPEATED:
+        why = f"the loop has sampled laws, and its parameters repeat {repeated} times, above {REPEATED}: take fewer"
+        return search, why
+    try:
+        return _Search(replace(of, laws=held_laws(of.laws, of.plant.inputs)), tuple(search.openings), seed), ""
+    except ModelError as error:
+        return search, f"no continuous laws stand for the sampled ones: {error}"
+
+
+def _no_proof(of: Uncertain, growth: float, cases: Iterable[WorstCase]) -> str:
+    """Why nothing can be proved; "" where it can. growth : the largest real part of a pole, 1/s."""
+    if growth >= -STABLE or any(
+        each.found == (np.inf if each.quantity == "sensitivity_peak" else 0.0) for each in cases
+    ):
+        return "the loop is not stable for all parameters" + (" and errors" if of.blocks else "")
+    return "Clarabel is missing: pip install 'femb[robust]'" if find_spec("clarabel") is None else ""
+
+
+class _Search:
+    """The loop opened at each channel, and the points of the ranges at which a search begins."""
+
+    def __init__(self, of: Uncertain, names: Sequence[str], seed: int) -> None:
+        self.of, self.real = of, len(of.ranges)
+        self.sampled = any(law.period is not None for law in of.laws)
+        self.begun = points_of(len(of.structure), seed)
+        self.begun[:, self.real :] *= CORNER
+        loops: dict[bytes, Loop] = {}
+        self.openings = {name: _Opening(of, name, loops) for name in names}
+        if names and self.first.nominal is None:
+            raise ModelError(self.first.undamped())
+
+    @property
+    def first(self) -> "_Opening":
+        """The loop opened at its first channel, which has the poles of all."""
+        return next(iter(self.openings.values()))
+
+    def growth(self) -> float:
+        """The largest real part (1/s) of a pole that is found, without unmodelled dynamics."""
+        alone = self.begun[:, : self.real]
+        # a sampled loop is made anew at each point
+        few = {"best": 1, "evaluations": FEW} if self.sampled else {}
+        return largest(self.first.growth, alone, [self.first.growth(d) for d in alone], **few)[1]
+
+    def cases(self, quantities: Sequence[str]) -> list[WorstCase]:
+        """The worst cases that are found, of some quantities at each channel."""
+        return [case for each in self.openings.values() for case in _searched(each, self.begun, quantities)]
 
 
 class _Opening:
@@ -371,6 +373,58 @@ class _Proof(NamedTuple):
     level: float
     boxes: int
     frequencies: int
+
+
+class _Proofs:
+    """The proofs of worst cases of a loop.
+
+    why : there are none; else "". time : the longest of each, s. held : the largest relative difference of values from
+    those of the sampled loop in whose place this one stands, else None.
+    """
+
+    def __init__(self, search: _Search, why: str, time: float | None, in_place: bool) -> None:
+        self.search, self.why, self.time = search, why, time
+        self.boxes = self.frequencies = 0
+        self.held = 0.0 if in_place and not why else None
+        self.of_channels = set[str]()
+
+    def radius(self) -> WorstCase:
+        """The stability radius, found and proved."""
+        search = self.search
+        found, d = _radius(search.first, search.begun[1:])
+        proof, ended = (_Proof(np.inf, 0, 0), False) if self.why else _proved_radius(search.first, found, self.time)
+        self.boxes, self.frequencies = max(self.boxes, proof.boxes), self.frequencies + proof.frequencies
+        values = search.of.values(found * d[: search.real]) if np.isfinite(found) else {}
+        proved = proof.level if np.isfinite(proof.level) else None
+        return WorstCase(RADIUS, "", "", np.nan, found, values, np.nan, proved, ended=ended)
+
+    def proved(self, case: WorstCase) -> WorstCase:
+        """A case with what is proved of it."""
+        if self.why or case.quantity not in LESS:
+            return case
+        of, opening, less = self.search.of, self.search.openings[case.channel], LESS[case.quantity]
+        disk = case.quantity == "disk_margin"
+        level = 1.0 / case.found if disk else case.found
+        if self.held is not None:
+            # errors by their phases at the peak of the nominal sensitivity are not those of the other loop
+            d, other = (of.normal({}), case.nominal) if of.blocks else (of.normal(case.parameters), case.found)
+            own = opening.peak(d, less)
+            level = level if of.blocks else own
+            self.held = max(self.held, abs((1.0 / own if disk else own) / other - 1.0))
+        prove_level = partial(
+            proved_level, opening.gain(less), of.structure, real=self.search.real,
+            alone=case.channel not in self.of_channels,
+        )  # fmt: skip
+        levels = LEVELS[:1] if self.time is None else LEVELS
+        proof, ended = _nearest([partial(prove_level, factor * level) for factor in levels], self.time)
+        self.boxes, self.frequencies = max(self.boxes, proof.boxes), self.frequencies + proof.frequencies
+        if not np.isfinite(proof.level):
+            return replace(case, ended=ended)
+        self.of_channels.add(case.channel)
+        value = 1.0 / proof.level if disk else proof.level
+        if self.held is None:
+            return replace(case, ended=ended, proved=value)
+        return replace(case, ended=ended, continuous=value)
 
 
 def proved_level(

@@ -99,6 +99,7 @@ def test_quantities_are_chosen_and_a_proof_gives_what_it_reached_in_its_time(mon
     assert any(0.0 < value < 0.9 * case.proved for value in reached)
     refuses("no quantity 'disk'; there are: disk_margin", femb.worst, form, quantities=["disk"])
     refuses("proof_time: got 0, must be above 0 s", femb.worst, form, proof_time=0)
+    refuses("channels: got none; there are: ", femb.worst, form, channels=[])
 
 
 @pytest.mark.parametrize(("coupling", "parts"), [(0.0, 2), (1e-5, 2), (1e-3, 1)])
