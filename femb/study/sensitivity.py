@@ -360,7 +360,8 @@ class CaseFamily:
         self.parameters = [
             differentiable(each, factors.get(name, document), model) for name, each in parameters.items()
         ]
-        moved = [each for each in self.parameters if each.parameter.relative and each.value != 1.0]
+        own = [each for each in self.parameters if each.factors]
+        moved = [each for each in own if each.value != 1.0 or each.parameter.name in factors]
         for each in moved:
             self.base |= each.entries(each.value)
         if moved:

@@ -136,6 +136,7 @@ class Study(Brief):
                 self._check_design(check)
             if not check.problems:
                 self._check_columns(check)
+            check.problems = [Problem(self._as_given(each.item), each.message) for each in check.problems]
         rows = rows_of(self.design, tuple(self.variables.values()), self.runs, self.seed)
         object.__setattr__(self, "rows", rows)
 
@@ -170,7 +171,9 @@ class Study(Brief):
         """The path of a variable as that of the parameter which it is of."""
         if item[0] != "variables" or len(item) < 2 or item[1] not in self.parameters:
             return item
-        return ("parameters", item[1], *({"key": "entry"}.get(word, word) for word in item[2:]))
+        entry = "entry" if self.parameters[item[1]].entries is None else "entries"
+        words = {"key": entry, "kind": "distribution"}
+        return ("parameters", item[1], *(words.get(word, word) for word in item[2:]))
 
     def _check_case(self, check: Checks) -> None:
         if isinstance(self.case, str | Path):
@@ -367,10 +370,10 @@ def given_entries(study: Study, without: str = "") -> dict[str, Any]:
 
 
 def multiplied(study: Study, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """The tables of the case with the numbers that each factor multiplies, by its name: of a parameter of the study
-    those without its own value in the case, of others what acts."""
-    document = given_entries(study)
-    return {name: given_entries(study, name) if name in study.parameters else document for name in names}
+    """The tables of the case with the numbers that each factor multiplies, by its name, where others act: a factor of
+    the case with this name, in whose place it is."""
+    acting, found = given_entries(study), {name: given_entries(study, name) for name in names}
+    return {name: document for name, document in found.items() if document != acting}
 
 
 # Study files: a `Study` in TOML, with every problem and its line.

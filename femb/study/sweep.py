@@ -30,7 +30,7 @@ from femb.results.sweep import Sweep, is_numeric
 from femb.study.ensemble import TOGETHER, simulate_ensemble
 from femb.study.runner import Described, LoopFamily, RunAnalyses, Runner, StudyRow
 from femb.study.search import Search
-from femb.study.study import Study, multiplied, read_study
+from femb.study.study import Study, given_entries, multiplied, read_study
 from femb.study.variables import OPTIMIZE, WORST
 from femb.study.workers import Runs, carried_out, check_places
 
@@ -74,12 +74,14 @@ def _factors(study: Study) -> dict[str, Any]:
     """The entries of the case that relative variables multiply."""
     if Path(study.case).suffix == ".py":
         raise ModelError("relative variables are of case files in TOML: a case in Python has no entries")
-    documents = multiplied(study, [name for name, each in study.variables.items() if each.relative])
+    document = given_entries(study)
+    others = multiplied(study, [name for name, each in study.variables.items() if each.relative])
     factors: dict[str, Any] = {}
     problems = []
     for name, variable in study.variables.items():
         for key in variable.keys if variable.relative else ():
-            factors[key] = entry_in_si(documents[name], key, entry_of(documents[name], key))
+            own = others.get(name, document)
+            factors[key] = entry_in_si(own, key, entry_of(own, key))
             if as_numbers(factors[key]) is None:
                 problems.append(
                     Problem(

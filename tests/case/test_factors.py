@@ -108,6 +108,30 @@ def test_studies_and_exact_forms_have_the_values_once(path):
     assert form.nominal == {"factor": 4.0}
 
 
+@pytest.mark.parametrize("value", [None, 1.0, 3.0])
+@pytest.mark.parametrize("table", ["parameters", "variables"])
+def test_a_factor_of_a_study_is_in_place_of_that_of_the_case(path, table, value):
+    """Searches and derivatives had it by the case's 4 at its value of one, and variables everywhere."""
+    keys = ["springs.one.stiffness", "springs.two.stiffness"]
+    own = {"entries": keys, "relative": True, "range": [0.5, 5.0]} | ({} if value is None else {"value": value})
+    if table == "variables":
+        own = {"key": keys, "relative": True, "kind": "uniform", "low": 0.5, "high": 5.0}
+    for design in ("latin-hypercube", "optimize", "worst"):
+        words = {"design": design, "runs": 6, "best": "least f"}
+        study = femb.Study(path, outputs=OUTPUT, **{table: {"factor": own}}, **words)
+        found = femb.sweep(study)
+        assert found.outputs["f"] == pytest.approx([frequency(x) for x in found.variables["factor"]], rel=1e-9)
+    found = femb.sensitivities(study)
+    nominal = 1.0 if value is None or table == "variables" else value
+    assert (found.nominal[0], found.values[0]) == (nominal, pytest.approx(frequency(nominal), rel=1e-9))
+    assert found.derivatives[0, 0] == pytest.approx(frequency(nominal) / (2.0 * nominal), rel=1e-6)
+    found = femb.sensitivities(study, by={"factor": {"entries": keys, "relative": True}})
+    assert found.values[0] == pytest.approx(frequency(1.0), rel=1e-9)
+    (path.parent / "data.csv").write_text(f"mode,frequency,sigma\n1,{frequency(2.5)},1e-4\n")
+    fit = femb.identify(study, path.parent / "data.csv")
+    assert (fit.start[0], fit.values[0]) == (nominal, pytest.approx(2.5, rel=1e-6))
+
+
 def test_a_factor_without_numbers_or_beside_another_value_is_refused(path):
     two = CASE + '[parameters.same]\nentry = "springs.two.stiffness"\nvalue = 3.0\n'
     path.write_text(two)

@@ -70,6 +70,28 @@ def test_all_problems_are_reported_at_once(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("design", "more", "wanted"),
+    [
+        ("random", "", ":9: parameters.other.entries: sets springs.spring.stiffness, as kf does: only one of them may"),
+        ("worst", 'distribution = "normal"\n', ":11: parameters.other.distribution: got 'normal', wanted uniform"),
+    ],
+)
+def test_problems_of_parameters_are_at_their_keys(tmp_path, design, more, wanted):
+    """They were at variables.other.key, which the file does not have, in line 1."""
+    keys = ["springs.spring.stiffness", "bodies.mass.mass"][design == "worst" :]
+    text = (
+        f'case = "case.toml"\ndesign = "{design}"\nruns = 4\nbest = "least f"\n'
+        '[parameters.kf]\nentry = "springs.spring.stiffness"\nrange = [20.0, 40.0]\n'
+        f"[parameters.other]\nentries = {keys}\nrange = [1.0, 4.0]\n".replace("'", '"')
+        + more + '[outputs.f]\nkind = "natural_frequency"\n'
+    )  # fmt: skip
+    path = written(tmp_path, text)
+    with pytest.raises(CaseError) as error:
+        read_study(path)
+    assert f"{path}{wanted}" in str(error.value)
+
+
+@pytest.mark.parametrize(
     ("pairs", "wanted"),
     [
         ([("springs.spring.stiffness", "springs.sprung.stiffness")], "there is no 'sprung' in springs"),
