@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from femb.base.bulk_cards import Units
-from femb.base.bulk_data import BulkData, Logical, is_input
+from femb.base.bulk_data import BulkData, Card, Logical, is_input
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints, Sparse
 from femb.elements.shell.mesh import SIZES
@@ -26,6 +26,7 @@ from femb.fem.bulk_matrices import matrices_of
 from femb.fem.bulk_panels import panels_of
 from femb.fem.bulk_sections import unused_factors
 from femb.fem.bulk_shells import Shells, shells_of, stress_work
+from femb.fem.bulk_solids import Materials, SolidStresses
 from femb.fem.bulk_springs import springs_of
 from femb.fem.bulk_stresses import stress_rows
 from femb.fem.bulk_ties import Row, ties_of
@@ -33,8 +34,8 @@ from femb.fem.bulk_unknowns import of_unknowns
 from femb.fem.input_deck import read_deck
 from femb.fem.loads import blocks_of, heated
 from femb.fem.model import FeModel, StressStiffness, as_csc
-from femb.fem.recovery import BAR, SHELL, Recoverable
-from femb.fem.solids import SolidStress
+from femb.fem.recovery import BAR, SHELL, ElementRows, Recoverable
+from femb.fem.solids import SolidMaterial, SolidStress, solid_model
 from femb.numerics.threads import one_blas_thread
 
 # Solids: numbers of corners and of all grids; kinds of meshio with these; where the other grids are in meshio's order;
@@ -164,6 +165,7 @@ class _Part:
         self.size = 6 * len(self.row) + len(self.points)
         self.stiffness, self.mass = _Entries(), _Entries()
         self.solids: tuple[FeModel, list[int | list[int]]] | None = None
+        self.solid_cells = dict[int, tuple[Card, str, Ints, SolidMaterial]]()
         self.ties = ties_of(data, self.points)
         self.ties.rows += edges_of(data)
         self.stress, self.heat = StructureStress(), list[_Heat]()
@@ -229,9 +231,6 @@ class _Part:
         """The cells of solids by their kind, rows of grids; a side without its grid stays straight."""
         from scipy.sparse import coo_array
 
-        from femb.fem.bulk_solids import Materials
-        from femb.fem.solids import SolidMaterial, solid_model
-
         data, materials = self.data, Materials(self.data)
         cells, owned = dict[str, list[list[int]]](), dict[str, list[SolidMaterial]]()
         points, between = [place for place, _ in data.grids.values()], list[tuple[int, int]]()
@@ -258,8 +257,10 @@ class _Part:
                 places = {frozenset(each): order[k] for k, each in enumerate(map(frozenset, sides))}
                 rest_of = [corners + places[frozenset(pair)] for pair in pairs] if kind == whole else []
                 own = [own[k] for k in (*turn, *rest_of)]
+            material = materials.of(card, np.mean([points[k] for k in own[:corners]], axis=0))
             cells.setdefault(kind, []).append(own)
-            owned.setdefault(kind, []).append(materials.of(card, np.mean([points[k] for k in own[:corners]], axis=0)))
+            owned.setdefault(kind, []).append(material)
+            self.solid_cells[card.id] = card, kind, np.array(own), material
         if not cells:
             return {}
         arrays = {kind: np.array(each, dtype=np.int64) for kind, each in cells.items()}
@@ -312,6 +313,8 @@ class _Part:
             own_force = heated(blocks_of(model.stress), model.nodes, warm, "TEMP", from_cold=first is None)[0]
             assert self.stress.solid is not None
             force += self.stress.solid[0].T @ own_force[model.node_of, model.component]
+            for number, (_, _, cell, material) in self.solid_cells.items():
+                held[number] = warm[cell] - (material.cold if first is None else 0.0)
         return force, held
 
     def rows(self, ties: list[Row]) -> Sparse:
@@ -410,9 +413,21 @@ def _joined(data: BulkData) -> FeModel:
             {number: (*own, expanded_by) for part, E in placed for expanded_by in ((E @ expand).tocsr(),)
              for number, own in part.forces.items()},
             partial(stress_rows, [part.data for part, _ in placed]),
+            partial(_solid_stresses, [(part, E @ expand) for part, E in placed if part.solids is not None]),
         ),
         node_sets=named(model.numbers),
     )  # fmt: skip
+
+
+def _solid_stresses(parts: list[tuple[_Part, Sparse]], number: int) -> ElementRows | None:
+    """``SolidStresses`` of the first part that has a solid of this number."""
+    for part, expand in parts:
+        if number in part.solid_cells and part.solids is not None and part.stress.solid is not None:
+            (model, _), (S, stress) = part.solids, part.stress.solid
+            assert isinstance(stress, SolidStress)
+            of = SolidStresses(part.data, part.solid_cells, model.nodes, part.row, stress.place, (S @ expand).tocsr())
+            return of.of(number)
+    return None
 
 
 def _independent(rows: Sparse) -> Sparse | None:

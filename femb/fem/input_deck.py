@@ -161,7 +161,7 @@ class _Deck(InputFile):
         if any(self.elements[e][1] == "CROD" for e in own):
             self.add("PROD", self.pid, material, block.numbers(0, 1, 1)[0])
         else:
-            self.add("PSOLID", self.pid, material, system)
+            self.add("PSOLID", self.pid, material, system, "", "", "MODES")
         self._emit(block, own, ("CTETRA", "CHEXA", "CPENTA", "CPYRAM", "CROD"))
 
     def _emit(self, block: InputBlock, own: list[int], cards: Sequence[str], *rest: object) -> None:

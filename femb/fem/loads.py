@@ -12,7 +12,8 @@ from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Floats, Ints
 from femb.fem.model import FeModel
-from femb.fem.solids import DEGREE, Block, SolidStress, reference_places, released_heat, shape_functions, stress_of
+from femb.fem.solid_shapes import reference_places, shape_functions
+from femb.fem.solids import DEGREE, Block, SolidStress, released_heat, stress_of
 
 # Faces of the reference cells: three corners, such that the sides from the first to the others span the face, and that
 # their product is outward.

@@ -16,10 +16,14 @@ from femb.base.types import Bools, Floats, Ints, Sparse
 COMPONENTS = ("T1", "T2", "T3", "R1", "R2", "R3")
 BAR = ("BM1A", "BM2A", "BM1B", "BM2B", "TS1", "TS2", "AF", "TRQ")
 SHELL = ("FX", "FY", "FXY", "MX", "MY", "MXY", "QX", "QY")
+SOLID = ("SX", "SY", "SZ", "SXY", "SYZ", "SZX")
 FORCES = {*BAR, *SHELL}
 # Types of elements in punch files, with the quantities of their lines.
-PUNCHED = {"bar": (34, "BAR"), "rod": (1, "ROD"), "quad": (33, "QUAD4"), "tria": (74, "TRIA3")}
+PUNCHED = {"bar": (34, "BAR"), "rod": (1, "ROD"), "quad": (33, "QUAD4"), "tria": (74, "TRIA3"), "tetra": (39, "TETRA"),
+           "hexa": (67, "HEXA"), "penta": (68, "PENTA"), "pyram": (255, "PYRAM")}  # fmt: skip
 FORM = "wanted displacements=GRIDS, as with an interface, forces=ELEMENTS or stresses=ELEMENTS, as forces=21,22"
+# Word, names, rows by freedoms of an ``expand``, this, and rows by forces held, of solids by temperatures of nodes.
+ElementRows = tuple[str, tuple[str, ...], Floats, Ints, Sparse, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,19 @@ class Recoverable:
     axes: Mapping[int, Floats]
     forces: Mapping[int, tuple[str, tuple[str, ...], Floats, Ints, Sparse]]
     stresses: Callable[[int], tuple[tuple[str, ...], Floats]] | None = None
+    solids: Callable[[int], ElementRows | None] | None = None
+
+    def element(self, kind: str, number: int) -> ElementRows | None:
+        """Forces or stresses of an element, the last rows by what is held of it. Raises ModelError: no stresses."""
+        if kind == "stresses" and self.solids is not None and (found := self.solids(number)) is not None:
+            return found
+        if number not in self.forces:
+            return None
+        what, names, by, places, expand = self.forces[number]
+        S = np.eye(len(names))
+        if kind == "stresses" and self.stresses is not None:
+            names, S = self.stresses(number)
+        return what, names, S @ by, places, expand, S
 
     @property
     def known(self) -> Bools:
@@ -71,22 +88,21 @@ def recovery_rows(
             continue
         inner = kind in ("forces", "stresses")
         for word in rest.split(",") if inner and of is not None else [""]:
-            if of is None or not word.strip().isdigit() or int(word) not in of.forces:
-                known = "" if of is None or not inner else f": element {word.strip()} has no {kind} here"
-                raise ModelError.at(("recover",), f"got {text!r}{known}; {FORM}")
-            what, own_names, by, places, expand = of.forces[int(word)]
-            none = np.zeros(len(own_names))
-            unmoved = np.array([each.get(int(word), none)[-len(none) :] for each in held]).reshape(-1, len(none))
-            if kind == "stresses" and of.stresses is not None:
-                try:
-                    own_names, S = of.stresses(int(word))
-                except ModelError as error:
-                    raise ModelError.at(("recover",), f"got {text!r}: {error}") from None
-                by, unmoved = S @ by, unmoved @ S.T
-                if own_names[0].startswith("P1") and unmoved.any():
-                    raise ModelError.at(("recover",), f"got {text!r}: plies under temperatures are not known")
+            number = int(word) if word.strip().isdigit() else -1
+            try:
+                element = of.element(kind, number) if of is not None and inner else None
+            except ModelError as error:
+                raise ModelError.at(("recover",), f"got {text!r}: {error}") from None
+            if element is None:
+                said = "" if of is None or not inner else f": element {word.strip()} has no {kind} here"
+                raise ModelError.at(("recover",), f"got {text!r}{said}; {FORM}")
+            what, own_names, by, places, expand, S = element
+            none = np.zeros(S.shape[1])
+            unmoved = np.array([each.get(number, none)[-len(none) :] for each in held]).reshape(-1, len(none)) @ S.T
+            if own_names[0].startswith("P1") and unmoved.any():
+                raise ModelError.at(("recover",), f"got {text!r}: plies under temperatures are not known")
             rows.append(by @ (expand[places] @ shapes))
-            names += [f"{what} {int(word)} {name}" for name in own_names]
+            names += [f"{what} {number} {name}" for name in own_names]
             still.append(unmoved)
     return tuple(names), np.vstack(rows), np.hstack(still)
 
@@ -113,7 +129,7 @@ def write_punch(
     values = np.atleast_2d(np.asarray(values, dtype=float))
     owners: dict[tuple[str, str], dict[int, list[int]]] = {}
     for k, name in enumerate(names):
-        found = re.fullmatch(r"(grid|bar|rod|quad|tria) (\d+) (\S+)", name)
+        found = re.fullmatch(rf"(grid|{'|'.join(PUNCHED)}) (\d+) (\S+)", name)
         if found is None or len(names) != values.shape[1] or re.match(r"P\d+\.", found[3]):
             raise ModelError(f"{path}: got the row {name!r} of {values.shape[1]}, {FORM}")
         what = (
@@ -134,7 +150,7 @@ def write_punch(
                 word, own = "      G " if kind == "grid" else "        ", row[places]
                 if what == "ELEMENT STRESSES":
                     own = _punched_stresses(kind, [names[p] for p in places], own)
-                fields = [f"{value:18.6E}" for value in own]
+                fields = [f"{value:18.6E}" if isinstance(value, float) else f"{value:>18}" for value in own]
                 lines.append(f"{number:10d}{word}" + "".join(fields[:3]))
                 lines += ["-CONT-" + " " * 12 + "".join(fields[i : i + 3]) for i in range(3, len(fields), 3)]
     file = Path(path)
@@ -142,20 +158,45 @@ def write_punch(
     return file
 
 
-def _punched_stresses(kind: str, names: list[str], values: Floats) -> Floats:
+def _punched_stresses(kind: str, names: list[str], values: Floats) -> list[float | int | str]:
     """The items of a line of stresses: with largest and least ones, margins of zero, and of shells fibres, angles in
     degrees, principal and von Mises stresses."""
+    if kind not in ("rod", "bar", "quad", "tria"):
+        return _punched_solid(names, values)
     if kind == "rod":
-        return np.array([values[0], 0.0, values[1], 0.0])
+        return [float(values[0]), 0.0, float(values[1]), 0.0]
     if kind == "bar":
         axial, ends = values[4], (values[:4], values[5:])
         first, second = ([*end, axial + end.max(), axial + end.min(), 0.0] for end in ends)
-        return np.array([*first[:4], axial, *first[4:], *second])
-    items = list[float]()
+        return [float(each) for each in (*first[:4], axial, *first[4:], *second)]
+    items = list[float | int | str]()
     for k in (0, 3):
         x, y, xy = values[k : k + 3]
         mean, radius = 0.5 * (x + y), np.hypot(0.5 * (x - y), xy)
         angle = np.degrees(0.5 * np.arctan2(2.0 * xy, x - y))
         mises = np.sqrt(x * x + y * y - x * y + 3.0 * xy * xy)
-        items += [float(names[k].partition("@")[2]), x, y, xy, angle, mean + radius, mean - radius, mises]
-    return np.array(items)
+        items += [
+            float(names[k].partition("@")[2]),
+            *map(float, (x, y, xy, angle, mean + radius, mean - radius, mises)),
+        ]
+    return items
+
+
+def _punched_solid(names: list[str], values: Floats) -> list[float | int | str]:
+    """Coordinate system and number of corners; of the middle and each corner its grid and three times a normal stress,
+    a shear, a principal stress and its directions, beside the first pressure and von Mises stress.
+
+    The principal stresses are the largest, the least and the other, as NASTRAN's.
+    """
+    places = [name.partition("@")[2].partition("/") for name in names[::6]]
+    items: list[float | int | str] = [int(places[0][2] or 0), "GRID", len(places) - 1]
+    for (grid, _, _), (x, y, z, xy, yz, zx) in zip(places, values.reshape(-1, 6), strict=True):
+        sizes, axes = np.linalg.eigh([[x, xy, zx], [xy, y, yz], [zx, yz, z]])
+        sizes, axes = sizes[[2, 0, 1]], axes[:, [2, 0, 1]]
+        axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), range(3)])
+        axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+        mises = np.sqrt(0.5 * sum((a - b) ** 2 for a, b in zip(sizes, sizes[[1, 2, 0]], strict=True)))
+        rest = [-(x + y + z) / 3.0, mises], [], []
+        each = zip((x, y, z), (xy, yz, zx), sizes, axes, rest, strict=True)
+        items += [int(grid), *(float(v) for a, b, c, d, e in each for v in (a, b, c, *d, *e))]
+    return items

@@ -7,33 +7,16 @@ Source: docs/theory/modal_body.md, section 4; T. Gustafsson, G. D. McBain, sciki
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from femb.base.errors import ModelError, ResultError, optional
+from femb.base.errors import ModelError, ResultError
 from femb.base.mesh_files import read_mesh_file
 from femb.base.types import Floats, Ints, Sparse
 from femb.fem.model import FeModel, as_csc
+from femb.fem.solid_bending import bends, bent, worked
+from femb.fem.solid_shapes import NODES, STRAINS, quadrature, shape_functions
 
-_HEXA = ["000", "100", "110", "010", "001", "101", "111", "011"]
-_HEXA_EDGES = ["h00", "1h0", "h10", "0h0", "h01", "1h1", "h11", "0h1", "00h", "10h", "11h", "01h"]
-# Reference places of the nodes of cells in the order of VTK and meshio; h is one half.
-NODES: dict[str, tuple[str, list[str]]] = {
-    "tetra": ("ElementTetP1", ["000", "100", "010", "001"]),
-    "tetra10": ("ElementTetP2", ["000", "100", "010", "001", "h00", "hh0", "0h0", "00h", "h0h", "0hh"]),
-    "hexahedron": ("ElementHex1", _HEXA),
-    "hexahedron20": ("ElementHexS2", _HEXA + _HEXA_EDGES),
-    "hexahedron27": ("ElementHex2", _HEXA + _HEXA_EDGES + ["0hh", "1hh", "h0h", "h1h", "hh0", "hh1", "hhh"]),
-    "wedge": ("ElementWedge1", ["000", "100", "010", "001", "101", "011"]),
-    "wedge15": (
-        "ElementWedge1",
-        ["000", "100", "010", "001", "101", "011", "h00", "hh0", "0h0", "h01", "hh1", "0h1", "00h", "10h", "01h"],
-    ),
-    # hexahedra of which a face is one node
-    "pyramid": ("ElementHex1", [*_HEXA[:4], "hh1"]),
-    "pyramid13": ("ElementHexS2", [*_HEXA[:4], "hh1", *_HEXA_EDGES[:4], *_HEXA_EDGES[8:]]),
-}
 DEGREE = {
     "tetra": 2, "tetra10": 4, "hexahedron": 3, "hexahedron20": 5, "hexahedron27": 5, "wedge": 3, "wedge15": 5,
     "pyramid": 3, "pyramid13": 5,
@@ -41,7 +24,6 @@ DEGREE = {
 # Of the product of three gradients, which are linear in a tetrahedron of 10 nodes.
 STRESS_DEGREE = {**DEGREE, "tetra": 1, "tetra10": 3}
 LINEAR = ("tetra", "hexahedron", "wedge")
-STRAINS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
 CHUNK = 4000  # cells at a time
 
 
@@ -50,8 +32,8 @@ class SolidMaterial:
     """Linear: youngs_modulus (Pa), poissons_ratio, density (kg/m3), expansion (1/K).
 
     elastic : by rows the stiffness (6, 6), Pa, of strains xx, yy, zz, xy, yz, zx of an anisotropic one; empty where it
-    is isotropic. softened : whether hexahedra of 8 nodes bend by the incompatible modes of ``too_stiff``. cold :
-    temperature without stress. Raises ModelError.
+    is isotropic. bending : of ``femb.fem.solid_bending``, "" by the shape functions alone. cold : temperature without
+    stress. Raises ModelError.
     """
 
     youngs_modulus: float
@@ -59,7 +41,7 @@ class SolidMaterial:
     density: float
     expansion: float = 0.0
     elastic: tuple[float, ...] = ()
-    softened: bool = False
+    bending: str = ""
     cold: float = 0.0
 
     def __post_init__(self) -> None:
@@ -102,9 +84,14 @@ class Block:
     points: Floats
     weights: Floats
 
+    @property
+    def bends(self) -> bool:
+        """Whether the cells have other strains than those of their shape functions."""
+        return bends(self.kind, self.material.bending)
+
     @classmethod
     def of(cls, kind: str, cells: Ints, material: SolidMaterial, numbers: Ints, degree: int) -> "Block":
-        points, weights = _quadrature(kind, degree)
+        points, weights = quadrature(kind, degree)
         return cls(kind, cells, material, numbers, *shape_functions(kind, points), points, weights)
 
     def geometry(self, nodes: Floats, part: slice) -> tuple[Floats, Floats]:
@@ -123,62 +110,6 @@ class Block:
     def parts(self, most: int = CHUNK) -> list[slice]:
         """The cells in portions of at most so many."""
         return [slice(k, min(k + most, len(self.cells))) for k in range(0, len(self.cells), most)]
-
-
-def reference_places(kind: str) -> Floats:
-    """(b, 3): the nodes of a cell in the reference cell."""
-    return np.array([[0.5 if c == "h" else float(c) for c in place] for place in NODES[kind][1]])
-
-
-def shape_functions(kind: str, points: Floats) -> tuple[Floats, Floats]:
-    """Values (b, p) and derivatives (b, 3, p) of the shape functions at points (3, p) of the reference cell."""
-    if kind == "wedge15":
-        # derivatives by imaginary steps, which are exact
-        steps = [_wedge15(points + 1e-30j * np.eye(3)[:, a : a + 1]).imag / 1e-30 for a in range(3)]
-        return _wedge15(points), np.stack(steps, axis=1)
-    if kind.startswith("pyramid"):
-        whole = kind == "pyramid13"
-        top, rest = ([4, 5, 6, 7, 12, 13, 14, 15], [8, 9, 10, 11, 16, 17, 18, 19]) if whole else ([4, 5, 6, 7], [])
-        first, second = (
-            np.concatenate([each[:4], each[top].sum(axis=0, keepdims=True), each[rest]])
-            for each in shape_functions("hexahedron20" if whole else "hexahedron", points)
-        )
-        return first, second
-    element = getattr(_skfem(), NODES[kind][0])()
-    wanted = reference_places(kind)
-    order = [int(np.argmin(np.linalg.norm(element.doflocs - place, axis=1))) for place in wanted]
-    parts, count = [element.lbasis(points, i) for i in order], points.shape[1]
-    values = np.array([np.broadcast_to(value, (count,)) for value, _ in parts])
-    slopes = np.array([np.broadcast_to(slope, (3, count)) for _, slope in parts])
-    return values, slopes
-
-
-def _quadrature(kind: str, degree: int) -> tuple[Floats, Floats]:
-    """Points (3, p) and weights (p,) of a reference cell."""
-    skfem = _skfem()
-    from skfem.quadrature import get_quadrature
-
-    if not kind.startswith("wedge"):
-        return get_quadrature(getattr(skfem, NODES[kind][0])().refdom, degree)  # type: ignore[no-any-return]
-    # of a triangle and a line, as those of scikit-fem 12 do not fill a wedge
-    (plane, of_plane), (line, of_line) = (
-        get_quadrature(each, degree) for each in (skfem.refdom.RefTri, skfem.refdom.RefLine)
-    )
-    points = np.vstack([np.repeat(plane, len(of_line), axis=1), np.tile(line, len(of_plane))])
-    return points, np.repeat(of_plane, len(of_line)) * np.tile(of_line, len(of_plane))
-
-
-def _wedge15(points: Any) -> Any:
-    """(15, p) of a wedge: corners, sides below, above, and between."""
-    r, s, t = points
-    L, up, down = [1.0 - r - s, r, s], t, 1.0 - t
-    corners = [L[i] * (2.0 * L[i] - 1.0) * h - 2.0 * L[i] * up * down for h in (down, up) for i in range(3)]
-    sides = [4.0 * L[i] * L[(i + 1) % 3] * h for h in (down, up) for i in range(3)]
-    return np.array(corners + sides + [4.0 * L[i] * up * down for i in range(3)])
-
-
-def _skfem() -> Any:
-    return optional("skfem", "fem", "meshes are assembled by scikit-fem, which is not installed")
 
 
 def solid_model(
@@ -219,8 +150,8 @@ def solid_model(
             me = block.material.density * np.einsum("ip,jp,cp->cij", block.values, block.values, volumes, optimize=True)
             rows = (3 * own[:, :, None] + np.arange(3)).reshape(c, -1)
             m = m + _scattered(me, own, count)
-            if block.material.elastic or (block.material.softened and block.kind == "hexahedron"):
-                K = K + _scattered(_general(block, nodes, part, slopes, volumes), rows, 3 * count)
+            if block.material.elastic or block.bends:
+                K = K + _scattered(_general(block, nodes, part, volumes), rows, 3 * count)
                 continue
             flat = np.swapaxes(slopes, -1, -2).reshape(c, len(block.weights), 3 * b)  # (c, p, b a)
             H = (np.swapaxes(flat, 1, 2) @ (flat * volumes[:, :, None])).reshape(c, b, 3, b, 3)
@@ -275,70 +206,44 @@ def too_stiff(model: FeModel, shape: Floats) -> tuple[str, float]:
     return ", ".join(sorted({block.kind for block in blocks})), released / energy if energy > 0.0 else 0.0
 
 
-def _general(block: Block, nodes: Floats, part: slice, slopes: Floats, volumes: Floats) -> Floats:
-    """Stiffness (c, 3 b, 3 b) of any material, of hexahedra that are softened without their incompatible modes."""
-    C, B = block.material.stiffness, _strains(slopes)
-    K = np.einsum("cpeg,ef,cpfh,cp->cgh", B, C, B, volumes, optimize=True)
-    if block.material.softened and block.kind == "hexahedron":
-        _, across, follow = _following(block, nodes, part, slopes, volumes)
-        K = K - np.swapaxes(across, 1, 2) @ follow
-    return np.asarray(K)
+def _general(block: Block, nodes: Floats, part: slice, volumes: Floats) -> Floats:
+    """Stiffness (c, 3 b, 3 b) of any material, without the part that modes inside the cells release."""
+    B, _, across, follow = _following(block, nodes, part, volumes)
+    K = worked(B, block.material.stiffness, B, volumes)
+    return np.asarray(K - np.swapaxes(across, 1, 2) @ follow)
 
 
 def _following(
-    block: Block, nodes: Floats, part: slice, slopes: Floats, volumes: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Strains (c, p, 6, 9), forces (c, 9, 3 b) and sizes (c, 9, 3 b) of incompatible modes by motions of the nodes."""
-    C, B, G = block.material.stiffness, _strains(slopes), _incompatible(block, nodes, part)
-    across = np.einsum("cpeg,ef,cpfh,cp->cgh", G, C, B, volumes, optimize=True)
-    own = np.einsum("cpeg,ef,cpfh,cp->cgh", G, C, G, volumes, optimize=True)
-    return G, across, np.linalg.solve(own, across)
+    block: Block, nodes: Floats, part: slice, volumes: Floats, bending: str = ""
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Strains (c, p, 6, 3 b) by motions of the nodes and (c, p, 6, m) by modes inside; forces (c, m, 3 b) and sizes
+    (c, m, 3 b) of these by motions of the nodes."""
+    C, x = block.material.stiffness, nodes[block.cells[part]]
+    B, G = bent(block.kind, bending or block.material.bending, x, block.points, block.weights, block.points)
+    across, own = (worked(G, C, each, volumes) for each in (B, G))
+    return B, G, across, np.linalg.solve(own, across)
 
 
 def released_heat(block: Block, nodes: Floats, part: slice, pressure: Floats) -> Floats | float:
-    """Forces (c, b, 3) that incompatible modes add to those of pressures (c, p) times volumes."""
-    if not (block.material.softened and block.kind == "hexahedron"):
+    """Forces (c, b, 3) that modes inside cells add to those of pressures (c, p) times volumes."""
+    if not block.bends:
         return 0.0
-    slopes, volumes = block.geometry(nodes, part)
-    G, _, follow = _following(block, nodes, part, slopes, volumes)
+    _, G, _, follow = _following(block, nodes, part, block.geometry(nodes, part)[1])
     own = np.einsum("cgh,cpeg,cp->ch", follow, G[:, :, :3], pressure, optimize=True)
     return np.asarray(-own.reshape(len(pressure), -1, 3))
 
 
-def _incompatible(block: Block, nodes: Floats, part: slice) -> Floats:
-    """(c, p, 6, 9): strains of the modes 1 - x^2 of hexahedra."""
-    J = np.einsum("cba,bdp->cpad", nodes[block.cells[part]], block.slopes, optimize=True)
-    middle = np.einsum("cpad,p->cad", J, block.weights)
-    # gradients by the Jacobian of the middle, so that constant strains release nothing
-    shrink = np.linalg.det(middle)[:, None] / np.linalg.det(J)
-    return _strains(np.einsum("cp,dp,cda->cpad", shrink, 4.0 - 8.0 * block.points, np.linalg.inv(middle)))
-
-
 def _released(block: Block, nodes: Floats, nodal: Floats) -> float:
     """Twice the energy that incompatible modes release in hexahedra, at displacements (N, 3) of all nodes."""
-    if block.material.softened:
+    if block.bends:
         return 0.0
-    C, total = block.material.stiffness, 0.0
+    total = 0.0
     for part in block.parts():
-        slopes, volumes = block.geometry(nodes, part)
+        _, volumes = block.geometry(nodes, part)
         local = nodal[block.cells[part]].reshape(len(volumes), -1)
-        stress = np.einsum("cpeg,cg->cpe", _strains(slopes), local) @ C
-        G = _incompatible(block, nodes, part)
-        force = np.einsum("cpeg,cpe,cp->cg", G, stress, volumes, optimize=True)
-        stiff = np.einsum("cpeg,ef,cpfh,cp->cgh", G, C, G, volumes, optimize=True)
-        total += float(np.einsum("cg,cg->", force, np.linalg.solve(stiff, force[..., None])[..., 0]))
+        _, _, across, follow = _following(block, nodes, part, volumes, "modes")
+        total += float(np.sum((across @ local[..., None]) * (follow @ local[..., None])))
     return total
-
-
-def _strains(slopes: Floats) -> Floats:
-    """(c, p, 6, 3 b): strains xx, yy, zz, xy, yz, zx by displacements of b nodes with gradients (c, p, 3, b)."""
-    c, p, _, b = slopes.shape
-    B = np.zeros((c, p, 6, b, 3))
-    for row, (i, j) in enumerate(STRAINS):
-        B[:, :, row, :, i] += slopes[:, :, j]
-        if i != j:
-            B[:, :, row, :, j] += slopes[:, :, i]
-    return B.reshape(c, p, 6, 3 * b)
 
 
 def stress_of(C: Floats, twice: Floats) -> Floats:

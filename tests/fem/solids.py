@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from femb.fem.solids import NODES, SolidMaterial, solid_model
+from femb.fem.solid_shapes import NODES
+from femb.fem.solids import SolidMaterial, solid_model
 
 ALUMINIUM = SolidMaterial(7e10, 0.3, 2700.0)
 SIZE = (1.0, 0.06, 0.04)

@@ -10,7 +10,8 @@ import pytest
 import femb
 from femb.base.errors import FembWarning, ModelError
 from femb.base.mesh_files import read_mesh_file
-from femb.fem.solids import NODES, SolidMaterial, read_mesh, reference_places
+from femb.fem.solid_shapes import NODES, reference_places
+from femb.fem.solids import SolidMaterial, read_mesh
 
 STEEL = {"youngs_modulus": 2e11, "poissons_ratio": 0.3, "density": 7850.0}
 

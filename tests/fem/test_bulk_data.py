@@ -410,7 +410,7 @@ def test_solids_have_the_materials_of_their_file(tmp_path):
         grids = [str(k + 1) for k in (*cell[:8], *middles)]
         lines = [grids[:6], grids[6:14], grids[14:]]
         cards.append(f"CHEXA,{number},4," + "\n,".join(",".join(line) for line in lines))
-    path = file_of(tmp_path / "bar.bdf", *cards, "PSOLID,4,1", MATERIALS)
+    path = file_of(tmp_path / "bar.bdf", *cards, "PSOLID,4,1,,,,FULL", MATERIALS)
     found = reduce_mesh(path, ["root=x=0"], 3)
     np.testing.assert_allclose(found.free, wanted.free, rtol=1e-9)
     assert found.body.second_order

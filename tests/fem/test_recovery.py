@@ -10,7 +10,9 @@ import pytest
 
 import femb
 from femb.base.errors import FembWarning, ModelError
+from femb.fem.bulk_model import read_structure
 from femb.fem.printed import read_printed
+from femb.fem.recovery import recovery_rows
 
 METAL = "MAT1,1,7.+10,,0.,2700."
 BOOM = [
@@ -349,3 +351,109 @@ def test_modes_of_a_deck_are_a_punch_file(tmp_path):
         assert mac[k, k] == pytest.approx(1.0, abs=1e-9)
     own = seen.shapes[seen.model.dofs[list(seen.model.numbers).index(3)], 0]
     np.testing.assert_allclose(printed.shapes[3][0, :3], own[[1, 2, 0]], rtol=1e-5, atol=1e-6 * np.abs(own).max())
+
+
+CUBE = ["000", "100", "110", "010", "001", "101", "111", "011"]
+BRICK = [*(f"GRID,{k + 1},,{x}.,{y}.,{z}." for k, (x, y, z) in enumerate(CUBE)), "CHEXA,1,2,1,2,3,4,5,6\n,7,8",
+         "MAT1,1,2.9+7,,.32,.283,1.-5", BODY]  # fmt: skip
+NU, G = 0.32, 2.9e7 / 2.64
+
+
+def moved(fe, number, motion, kind="stresses"):
+    """Rows of recovery of an element by name, at displacements of places (3,)."""
+    u = np.zeros(fe.size)
+    u[:] = np.array([motion(x) for x in fe.nodes])[fe.node_of, np.minimum(fe.component, 2)] * (fe.component < 3)
+    names, rows, _ = recovery_rows([f"{kind}={number}"], fe.recoverable, [[]], fe.dofs, u[:, None])
+    return dict(zip(names, rows[:, 0], strict=True)), u
+
+
+def structure(tmp_path, cards):
+    path = tmp_path / "deck.bdf"
+    path.write_text("\n".join(["BEGIN BULK", *cards, "ENDDATA", ""]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FembWarning)
+        return read_structure(path)
+
+
+def test_bricks_twist_with_youngs_modulus_and_shears_that_vary_along_one_axis(tmp_path):
+    """The stresses at corners, and with them the forces, of NASTRAN: bubbles free the sides of a twist, whose strain is
+    xy along z; shears of a motion x z along x vary along no other axis than y."""
+    fe = structure(tmp_path, [*BRICK, "PSOLID,2,1"])
+    a = 1e-3
+    found, u = moved(fe, 1, lambda x: (0.0, 0.0, a * (2 * x[0] - 1) * (2 * x[1] - 1) * x[2]))
+    for k, (x, y, _) in enumerate(CUBE):
+        wanted = 2.9e7 * a * (2 * int(x) - 1) * (2 * int(y) - 1)
+        assert [found[f"hexa 1 S{c}@{k + 1}"] for c in "XYZ"] == pytest.approx([0.0, 0.0, wanted], abs=1e-6)
+    shear = [found[f"hexa 1 SZX@{k}"] for k in range(1, 9)]
+    assert shear == pytest.approx([G * a * (2 * int(y) - 1) for _, y, _ in CUBE], rel=1e-9)
+    assert u @ fe.stiffness @ u == pytest.approx(2.9e7 * a**2 / 9.0 + G * 2.0 * a**2 / 3.0, rel=1e-9)
+    full = structure(tmp_path, [*BRICK, "PSOLID,2,1,,,,FULL"])
+    assert moved(full, 1, lambda x: (0.0, 0.0, a * (2 * x[0] - 1) * (2 * x[1] - 1) * x[2]))[0][
+        "hexa 1 SZ@3"
+    ] == pytest.approx(2.9e7 * a * (1 - NU) / ((1 + NU) * (1 - 2 * NU)))
+
+
+def test_wedges_bend_as_nastran_prints(tmp_path):
+    """Slopes of stresses by those of the strain along z of a right wedge: 1.1398 E along it, and the shears of a motion
+    that shortens one side alone."""
+    wedge = [*(card for k, card in enumerate(BRICK) if k not in (2, 6, 8)), "CPENTA,1,2,1,2,4,5,6,8", "PSOLID,2,1"]
+    fe = structure(tmp_path, wedge)
+    found, _ = moved(fe, 1, lambda x: (0.0, 0.0, 1e-3 * (x[0] + x[1]) * x[2]))
+    for c, wanted in (("Z", 1.139776), ("X", 0.1638002)):
+        slope = (found[f"penta 1 S{c}@2"] - found[f"penta 1 S{c}@1"]) / 1e-3
+        assert slope == pytest.approx(wanted * 2.9e7, rel=1e-5)
+    # the way along sides of the middle is the motion itself at their middles; sum L_i t_i where they do not agree
+    found, _ = moved(fe, 1, lambda x: (1e-3 * x[1] * x[2], 0.0, 0.0))
+    shears = np.array([[found[f"penta 1 S{c}@{k}"] for c in ("ZX", "YZ")] for k in (1, 2, 4)]) / G / 1e-3
+    middles = 0.5 * (shears + shears[[1, 2, 0]])
+    t = np.array([[1.0, 0.0], [-1.0, 1.0], [0.0, -1.0]])
+    np.testing.assert_allclose((middles * t).sum(axis=1), [0.0, -0.5, 0.0], atol=1e-9)
+    slope = shears[1:] - shears[0]
+    assert abs(slope[0, 0] / slope[1, 0]) == pytest.approx(np.sqrt(2.0) - 1.0, rel=1e-6)
+
+
+def test_stresses_of_solids_are_those_of_their_strain(tmp_path):
+    """Of all kinds, in basic axes, in those of CORDM, and held under a temperature: -E alpha T / (1 - 2 nu)."""
+    grad = np.array([[3.0, 1.0, -2.0], [0.5, -1.0, 4.0], [2.0, 1.5, 2.5]]) * 1e-4
+    strain = 0.5 * (grad + grad.T)
+    E = 2.9e7
+    stress = 2 * G * strain + E * NU / ((1 + NU) * (1 - 2 * NU)) * np.trace(strain) * np.eye(3)
+    system = "CORD2R,7,,0.,0.,0.,1.,0.,0.\n,0.,1.,0."  # its z is x, its x is y
+    kinds = {"hexa": "1,2,3,4,5,6\n,7,8", "penta": "1,2,4,5,6,8", "tetra": "1,2,4,5", "pyram": "1,2,3,4,5",
+             "hexa20": "1,2,3,4,5,6\n,7,8,9"}  # fmt: skip
+    for kind, grids in kinds.items():
+        word = kind.rstrip("20")
+        cards = [*(card for card in BRICK if not card.startswith("CHEXA")), "GRID,9,,.5,0.,0.", system]
+        cards += [f"C{word.upper()},1,2,{grids}", "TEMPD,8,30.", "CELAS2,90,1.,9,1"]
+        for cordm, axes in (("", np.eye(3)), ("7", np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]]))):
+            fe = structure(tmp_path, [*cards, f"PSOLID,2,1,{cordm}"])
+            found, _ = moved(fe, 1, lambda x: grad @ x)
+            wanted, of = axes.T @ stress @ axes, "/7" if cordm else ""
+            for grid in (0, 1, 2):
+                own = [found[f"{word} 1 {c}@{grid}{of}"] for c in ("SX", "SY", "SZ", "SXY", "SYZ", "SZX")]
+                np.testing.assert_allclose(
+                    own, wanted[(0, 1, 2, 0, 1, 2), (0, 1, 2, 1, 2, 0)], rtol=1e-9, atol=1e-6, err_msg=kind
+                )
+        _, held = fe.load_set(8)
+        _, _, still = recovery_rows(["stresses=1"], fe.recoverable, [[]], fe.dofs, np.zeros((fe.size, 0)), [held])
+        wanted = np.tile([-E * 1e-5 * 30.0 / (1.0 - 2.0 * NU)] * 3 + [0.0] * 3, still.shape[1] // 6)
+        np.testing.assert_allclose(still[0], wanted, atol=1e-7 * abs(wanted[0]))
+    with pytest.raises(ModelError, match="PSOLID 2: stresses along axes of each element, CORDM = -1"):
+        moved(structure(tmp_path, [*BRICK, "PSOLID,2,1,-1"]), 1, lambda x: x)
+    with pytest.raises(ModelError, match="element 1 has no forces here"):
+        moved(structure(tmp_path, [*BRICK, "PSOLID,2,1"]), 1, lambda x: x, "forces")
+
+
+def test_punch_files_of_solids_have_principal_stresses_and_directions(tmp_path):
+    """Item codes of CHEXA: grid, x with its shear, the largest stress, directions, pressure and von Mises stress."""
+    fe = structure(tmp_path, [*BRICK, "PSOLID,2,1"])
+    found, _ = moved(fe, 1, lambda x: (2e-3 * x[1], 0.0, 0.0))
+    path = femb.fem.write_punch(tmp_path / "s.pch", list(found), np.array(list(found.values())))
+    lines = [line[:72] for line in path.read_text().splitlines()]
+    assert "$ELEMENT TYPE =          67  HEXA" in [line.strip() for line in lines]
+    items = [text for line in lines if not line.startswith("$") for text in line[18:].split()]
+    assert items[:4] == ["0", "GRID", "8", "0"]
+    assert [items[3 + 21 * k] for k in range(9)] == ["0", *"12345678"]
+    shear, half = G * 2e-3, np.sqrt(0.5)
+    wanted = [0, shear, shear, half, half, 0, 0, np.sqrt(3) * shear, 0, 0, -shear, half, -half, 0, 0, 0, 0, 0, 0, -1]
+    np.testing.assert_allclose(np.abs(np.array(items[4:24], dtype=float)), np.abs(wanted), atol=1e-6 * shear)
