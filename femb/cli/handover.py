@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from femb.base.errors import FembError
 from femb.cli.options import START, WRITING, damping_of, pairs
 from femb.cli.output import of_case
 
@@ -80,6 +79,6 @@ def handover(
     for name in dict.fromkeys(formats):
         try:
             parts += WRITERS[name](of, file.parent)
-        except FembError as error:
+        except Exception as error:  # the command raises it after the other formats
             parts.append(error)
     return parts

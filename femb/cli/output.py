@@ -446,8 +446,9 @@ def of_case(
                         check_free(old, force)
                 with located(loaded):
                     parts = list(function(loaded, file, **words))
-                errors = list({str(part): part for part in parts if isinstance(part, FembError)}.values())
-                say(*(part for part in parts if not isinstance(part, FembError)), quiet=quiet)
+                errors = list({str(part): part for part in parts if isinstance(part, Exception)}.values())
+                errors.sort(key=lambda error: not isinstance(error, FembError))  # what is no refusal ends the command
+                say(*(part for part in parts if not isinstance(part, Exception)), quiet=quiet)
                 for error in errors:
                     with reported(leave=error is errors[-1]), located(loaded):
                         raise error

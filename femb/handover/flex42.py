@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 #     S1_j = int psi_j dm,   C0_j = int X x psi_j dm,   B_0j = int X psi_j^T dm,   B_ij = int psi_i psi_j^T dm
 #
 # Mass, inertia, S1 and C0 follow from the mass matrix itself. The others follow from particles with rotary inertia, one
-# for each end of an element, whose mass and first moment are those of the rows of its mass matrix; they converge with
-# the square of the length of beam elements and are exact for rigid bodies. Source: docs/theory/handover.md, section 3.
+# for each frame of an element, whose mass, first moment and inertia are those of the rows of its mass matrix: exact for
+# rigid bodies. Source: docs/theory/handover.md, section 3.
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,30 +141,35 @@ def _particles(
 ) -> Particles:
     """Particles at the frames of each element: the rows of its mass matrix. Source: docs/theory/handover.md, (8)."""
     layout, k = motion.system.layout, shapes.shape[1]
-    frame_of, part_of = np.full(motion.system.n_v, -1), np.full(motion.system.n_v, -1)
+    frame_of = np.full(motion.system.n_v, -1)
     for number in range(len(layout.frames)):
-        own = motion.velocities_of(number)
-        frame_of[own], part_of[own] = number, np.arange(own.stop - own.start) // 3
+        frame_of[motion.velocities_of(number)] = number
     rows: list[tuple[float, Floats, Floats, Floats, Floats]] = []
     for places, masses in motion.element_masses:
         for place, mass in zip(places, masses, strict=True):
             if not np.any(inside[place]):
                 continue
             E, G = D[place, :3], D[place, 3:]
-            for number in np.unique(frame_of[place][frame_of[place] >= 0]):
-                i = layout.frame_q[number]
+            whole = np.trace(E.T @ mass @ E) / 3.0
+            centre = axial(E.T @ mass @ G) / (2.0 * whole) if whole > 0.0 else np.zeros(3)
+            frames = frame_of[place[place >= 0]]
+            for number in np.unique(frames[frames >= 0]):
+                i, own = layout.frame_q[number], motion.velocities_of(number)
                 X = axes.T @ (motion.q[i : i + 3] + layout.origin - point)
-                line = mass[:, (frame_of[place] == number) & (part_of[place] == 0)] @ axes
+                # several nodes of an element may be attached to one frame
+                by_frame = mass @ (place[:, None] == np.arange(own.start, own.stop))
+                line = by_frame[:, :3] @ axes
                 m = float(np.trace(E.T @ line)) / 3.0
-                rows_of_frame = shapes[motion.velocities_of(number)]
+                rows_of_frame = shapes[own]
                 d, J, u, theta = np.zeros(3), np.zeros((3, 3)), axes.T @ rows_of_frame[:3], np.zeros((3, k))
                 if layout.frames[number].freedom == 6:
                     R = axes.T @ rotations.rotation_matrix(motion.q[i + 3 : i + 7])
-                    turn = mass[:, (frame_of[place] == number) & (part_of[place] == 1)] @ R.T
+                    turn = by_frame[:, 3:] @ R.T
                     across = E.T @ turn
                     if m > 0.0:
                         d = axial(across) / (2.0 * m)
-                    J = G.T @ turn - cross_matrix(X + d) @ across
+                    beside = -0.5 * axial(G.T @ line) - m * (X + d)
+                    J = G.T @ turn - cross_matrix(X + d) @ across - cross_matrix(beside) @ cross_matrix(X - centre)
                     theta = R @ rows_of_frame[3:]
                 rows.append((m, X + d, 0.5 * (J + J.T), u.T + np.cross(theta.T, d), theta.T))
     mass, X, J, psi, theta = (np.array(part) for part in zip(*rows, strict=True))

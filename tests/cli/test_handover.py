@@ -11,6 +11,7 @@ from checkout import ROOT
 from shared_runs import said
 
 import femb
+from femb.handover.files import WRITERS
 
 CASE = str(ROOT / "cases" / "satellite_two_arrays.toml")
 
@@ -111,6 +112,17 @@ def test_a_refused_format_does_not_stop_the_others(free, tmp_path):
     assert output.count("--child ITEM") == 1
     output = said("handover", free, "--to", "hybrid", "--to", "craig-bampton", "--force", "--out", out, code=2)
     assert output.count("--held BODY") == 1
+
+
+def test_a_format_that_fails_does_not_stop_the_others(free, tmp_path, monkeypatch):
+    def failing(of, folder):
+        raise ValueError("sizes differ")
+
+    monkeypatch.setitem(WRITERS, "42", failing)
+    words = ("--to", "42", "--to", "hybrid", "--held", "hub", "--out", tmp_path / "out")
+    with pytest.raises(ValueError, match="sizes differ"):
+        said("handover", free, *words)
+    assert (tmp_path / "out" / "hybrid.json").exists()
 
 
 COMMANDS = {
