@@ -37,7 +37,8 @@ def is_named(label: str, names: Collection[str]) -> bool:
 
 
 def weights_of(layout: Layout) -> Floats:
-    """(n_v,) by which squares of displacements (1/m2) and rotations are summed; a little for strains."""
+    """(n_v,) by which squares of displacements, also of modes (1/m2), and rotations are summed; a little for
+    strains."""
     weights = np.full(layout.n_v, OF_STRAINS)
     extent = max(float(np.ptp([frame.position for frame in layout.frames], axis=0).max()), 1e-3 * layout.extent)
     for frame, j in zip(layout.frames, layout.frame_v, strict=True):
@@ -45,6 +46,9 @@ def weights_of(layout: Layout) -> Floats:
             weights[j : j + 3] = 1.0 / (extent or 1.0) ** 2
         if frame.freedom == 6:
             weights[j + 3 : j + 6] = 1.0
+    for internal, j in zip(layout.internal, layout.internal_v, strict=True):
+        if not internal.quantity.first_order and internal.quantity.unit != "-":
+            weights[j] = 1.0 / (extent or 1.0) ** 2 if internal.quantity.unit == "m" else 1.0
     return weights
 
 

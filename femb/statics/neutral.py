@@ -24,6 +24,7 @@ from femb.statics.equations import OF_STRAINS, StaticEquations
 
 LISTED = 3  # motions that a sentence names
 STIFF = 1e3  # of the largest stiffness: what holds
+IN_FRAMES = 1e-6  # of how a body deforms: what moves a frame is named by that
 MOVED = 1e-9  # of all forces: what acts along a motion by rounding
 
 
@@ -153,9 +154,10 @@ def motion_of(layout: Layout, station: Station, q: Floats, shape: Floats) -> tup
 
 
 def motion_name(layout: Layout, q: Floats, shape: Floats, weights: Floats) -> str:
-    """Name of the part that moves most in a motion (n_v,) at q (n_q,), with the direction."""
-    sizes: list[float] = []
-    motions: list[str] = []
+    """Name of the part that moves most in a motion (n_v,) at q (n_q,), with the direction; of a body that deforms
+    between frames which do not move, with its coordinate."""
+    sizes = [IN_FRAMES * float(np.sqrt(weights[j]) * abs(shape[j])) for j in layout.internal_v]
+    motions = [f"{each.label} deforms by its {each.quantity.name}" for each in layout.internal]
     for k, frame in enumerate(layout.frames):
         if not frame.freedom:
             continue

@@ -15,7 +15,7 @@ from femb.layout.discrete import DiscreteState
 from femb.layout.layout import Station
 from femb.statics.equations import AdaptiveShift, Briefly, CautiousShift, MassShift, NoShift, Regularisation
 from femb.statics.neutral import NeutralMotions
-from femb.statics.path_measure import TURN, Controlled, PathMeasure, PathTangent
+from femb.statics.path_measure import STILL, TURN, Controlled, PathMeasure, PathTangent
 from femb.statics.solve import Balanced, KnownFactors, Statics, in_load_steps
 from femb.statics.stability import Stiffness
 from femb.system.rigid_motion import ATTITUDES, TURNED_ENOUGH, RigidMotion
@@ -31,7 +31,6 @@ STRAIGHT = 0.1
 SLOW, FAR_AWAY = 10, 12
 # Halvings of a load step in which stability changes, and of the step: how near are the states on both sides of that.
 HALVINGS, NEXT = 6, 0.2
-STILL = 1e-8  # of the extent, or rad: what hardly moves does not go over to another path
 SHORTEST = 1e-6  # of the longest step on an arc
 TOGETHER = 1.0 / 256.0  # the same: eigenvalues that change their sign in so short a step do so together
 SMALLEST = 1.0 / 512.0  # of a load step that fails
@@ -425,7 +424,7 @@ class LoadPath:
             tangent = self.direction(state, None, sense)
             length = self.arc.length(tangent) / max(abs(tangent.load), 1e-12) * abs(factor) / steps
         else:
-            state, tangent, length = self._on_branch(*branch, longest)
+            state, tangent, length = self._on_branch(*branch, longest, factor)
             yield state
         assert self.arc is not None
         first = state if branch is None else branch[0]
@@ -440,10 +439,12 @@ class LoadPath:
                     length *= 0.5
                     if length < SHORTEST * longest:
                         raise
-            if (arrived := self._arrived((state, tangent), (new, ahead), length, factor)) is not None:
-                yield self.raised(arrived, factor)
-                return
-            self.returned = sense * new.load <= -abs(factor) or self._passes(first, state, new)
+            for end in (factor, -factor):
+                if (arrived := self._arrived((state, tangent), (new, ahead), length, end)) is not None:
+                    self.returned = end != factor
+                    yield self.raised(arrived, end)
+                    return
+            self.returned = self._passes(first, state, new)
             length *= float(np.clip(np.sqrt(QUICK / max(1, new.found.iterations)), 0.5, 1.5))
             self.turned, state, tangent = tangent.load * ahead.load < 0.0, new, ahead
             yield state
@@ -457,6 +458,8 @@ class LoadPath:
             return False
         way, back = self.statics.twin.tangents(state.found.q, np.stack([new.found.q, first.found.q]) - state.found.q)
         weights, size = self.arc.weights, float(way @ (self.arc.weights * way))
+        if size <= STILL**2:
+            return False
         part = float(back @ (weights * way)) / size
         beside, load = back - part * way, state.load + part * (new.load - state.load) - first.load
         near = float(beside @ (weights * beside)) <= BESIDE**2 * size
@@ -494,8 +497,11 @@ class LoadPath:
         result: Floats = self.statics.twin.tangents(state.found.q, (new.found.q - state.found.q)[None])[0]
         return result
 
-    def _on_branch(self, state: Equilibrium, mode: Floats, longest: float) -> tuple[Equilibrium, PathTangent, float]:
-        """A state on the path that leaves a bifurcation along a mode, the tangent there, and the length of a step."""
+    def _on_branch(
+        self, state: Equilibrium, mode: Floats, longest: float, factor: float
+    ) -> tuple[Equilibrium, PathTangent, float]:
+        """A state on the path that leaves a bifurcation along a mode, the tangent there, and the length of a step; its
+        load factor is within the last one."""
         assert self.arc is not None
         along = PathTangent(mode, 0.0, self.arc.weights, self.arc.of_load)
         along, length, twin = replace(along, x=mode / along.size), OF_BRANCH * longest, self.statics.twin
@@ -507,7 +513,7 @@ class LoadPath:
                 self.statics.advanced(found.q)
                 new = self.judged(self._counted(found))
                 ahead = self.direction(new, along, 0.0)
-                if ahead.along(along.x) >= np.cos(TURN) * ahead.size:
+                if abs(new.load) <= abs(factor) and ahead.along(along.x) >= np.cos(TURN) * ahead.size:
                     return new, ahead, length
             except SolveError:
                 pass

@@ -15,6 +15,7 @@ from femb.statics.neutral import NeutralMotions
 from femb.statics.solve import Balanced, Statics
 from femb.system.block_lu import SingularError
 
+STILL = 1e-8  # of the extent, or rad: what hardly moves has no direction, and does not go over to another path
 TURN = 0.5  # rad, between the displacements of a step and the tangents at its ends
 # Change of the load factor beside that by the mean slope, relative to the slopes' mean size and the first slope.
 UNEVEN, UNEVEN_START = 0.25, 0.02
@@ -58,15 +59,15 @@ class PathMeasure:
 
     A displacement counts by the extent of the model, a rotation in rad. In the planes that steps end in, the load
     factor counts no more than the displacements of the first tangent: those of shallow structures are small, and load
-    factors near their limit points are not reached.
+    factors near their limit points are not reached. Where nothing moves, as under heat between walls, ``unit`` counts.
 
-    slope : of the load factor where the path begins.
+    slope : of the load factor where the path begins; zero where nothing moves there.
     """
 
     def __init__(self, statics: Statics, unit: float) -> None:
         self.statics, self.unit = statics, unit
         weights = statics.weights
-        self.weights = weights / sum(frame.freedom > 0 for frame in statics.twin.layout.frames)
+        self.weights = weights / max(1, sum(frame.freedom > 0 for frame in statics.twin.layout.frames))
         self.of_load = self.slope = 0.0
 
     def tangent(
@@ -92,7 +93,8 @@ class PathMeasure:
         x = x if neutral is None else neutral.without(x)
         of_x = float(x @ (self.weights * x))
         if not self.of_load:
-            self.of_load, self.slope = min(1.0 / self.unit**2, of_x or np.inf), 1.0 / max(np.sqrt(of_x), 1e-300)
+            of_unit, moves = 1.0 / self.unit**2, of_x * self.unit**2 > STILL**2
+            self.of_load, self.slope = (min(of_unit, of_x), 1.0 / np.sqrt(of_x)) if moves else (of_unit, 0.0)
         length = float(np.sqrt(of_x + self.of_load))
         forward = PathTangent(x / length, 1.0 / length, self.weights, self.of_load)
         back = PathTangent(-forward.x, -forward.load, self.weights, self.of_load)
@@ -108,7 +110,7 @@ class PathMeasure:
         The displacements turn little on the way, and the load factor changes by the mean of its slopes.
         """
         size = float(np.sqrt(x @ (self.weights * x)))
-        if not tangent.size * size * ahead.size:
+        if size <= STILL:
             return True
         if min(tangent.along(x) / tangent.size, ahead.along(x) / ahead.size) < np.cos(TURN) * size:
             return False
@@ -117,7 +119,7 @@ class PathMeasure:
     def agree(self, load: float, wanted: float, size: float, tangent: PathTangent, ahead: PathTangent) -> bool:
         """Whether a change of the load factor in a step of displacements of a size is what its tangents let expect."""
         slope = 0.5 * (abs(tangent.slope) + abs(ahead.slope))
-        return abs(load - wanted) <= (UNEVEN * slope + UNEVEN_START * self.slope) * size
+        return size <= STILL or abs(load - wanted) <= (UNEVEN * slope + UNEVEN_START * self.slope) * size
 
 
 @dataclass(frozen=True, eq=False)

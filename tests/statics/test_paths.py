@@ -228,3 +228,75 @@ def test_steps_of_a_displacement_stay_on_the_path():
     assert not far.negative_eigenvalues.any()
     along = femb.static(leaning_column(), factor=far.load_factor[-1], steps=10, arc_length=True)
     np.testing.assert_allclose(far.beams["r"].position[-1], along.beams["r"].position[-1], atol=1e-8)
+
+
+CLAMPED = 4.0 * np.pi**2 * 2e-3**2 / 12.0 / 2.3e-5  # K, at which a clamped strip of 1 m and 2 mm buckles
+STRIP = femb.Material(7e10, 2.7e10, 2700.0, 2.3e-5)
+
+
+def heated_strip(kind):
+    """A strip clamped between two walls, heated by 1 K: as a beam or as a shell."""
+    if kind == "shell":
+        corners = [[0, 0, 0], [1, 0, 0], [1, 0.1, 0], [0, 0.1, 0]]
+        strip = femb.Shell(
+            "b", (12, 2), corners, thickness=2e-3, material=STRIP, attach={"edge2": "ground", "edge4": "ground"}
+        )
+        return of_parts(strip, femb.SurfaceLoad("heat", "b", temperature=1.0))
+    section = femb.Section("s", shape={"rectangle": (0.1, 2e-3)}, material=STRIP)
+    start, end = (femb.Attachment("ground", (x, 0.0, 0.0), direction=(1.0, 0.0, 0.0)) for x in (0.0, 1.0))
+    beam = (femb.ExactBeam if kind == "exact" else femb.Beam)("b", section, elements=8, start=start, end=end)
+    return of_parts(beam, femb.ThermalLoad("heat", beam="b", temperature=1.0))
+
+
+@pytest.mark.parametrize("kind", ["slender", "exact", "shell"])
+@pytest.mark.parametrize("steps", [3, 10])
+def test_a_straight_strip_between_walls_is_followed_past_its_buckling(kind, steps):
+    """The path before has no displacement; beyond, amplitudes are 2/pi sqrt(alpha T - strain of buckling) L. No
+    state is beyond the factor."""
+    found = femb.static(heated_strip(kind), factor=1.5, steps=steps, follow_mode=True)
+    assert set(found.stability) == {"stable"}
+    assert found.load_factor.max() == found.load_factor[-1] == pytest.approx(1.5)
+    if kind == "shell":
+        way = found.shells["b"].position[-1, :, 2]
+    else:
+        way = np.linalg.norm(found.beams["b"].position[-1, :, 1:], axis=1)
+    amplitude = 2.0 / np.pi * np.sqrt(2.3e-5 * (1.5 - CLAMPED))
+    assert np.max(np.abs(way)) == pytest.approx(amplitude, rel=0.02)
+
+
+@pytest.mark.parametrize("kind", ["slender", "exact"])
+def test_an_arc_goes_on_along_a_path_without_displacement(kind):
+    found = femb.static(heated_strip(kind), factor=1.5, arc_length=True)
+    assert found.load_factor[-1] == pytest.approx(1.5)
+    assert found.stability[-1] == "unstable"
+    assert np.max(np.abs(found.beams["b"].position[..., 1:])) < 1e-9
+
+
+def clamped_body(tmp_path, *others):
+    """The strip as a reduced body, both interfaces on the ground."""
+    lines = ["SOL 101", "CEND", "BEGIN BULK", "PARAM,COUPMASS,1"]
+    lines += [f"GRID,{i + 1},,{i / 16},0.,0." for i in range(17)]
+    lines += [f"CBEAM,{i + 1},2,{i + 1},{i + 2},0.,0.,1." for i in range(16)]
+    lines += ["PBEAML,2,3,,BAR", ",.002,.1", "MAT1,3,7.+10,,.3,2700.,2.3-5", "TEMPD,7,1.", "ENDDATA"]
+    deck = tmp_path / "strip.bdf"
+    deck.write_text("\n".join(lines))
+    body = femb.fem.reduce_mesh(deck, ["root=1", "tip=17"], 8, loads=["t=set:7"]).body
+    end = femb.Attachment("ground", (1.0, 0.0, 0.0))
+    strip = femb.FlexibleBody("strip", body, start=femb.Attachment("ground"), interfaces={"tip": end})
+    return of_parts(strip, femb.elements.ModalLoad("heat", "strip", "t", size=1.0), *others)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_body_that_buckles_between_frames_at_rest_is_named(tmp_path, beside):
+    """Alone, and beside a boom that moves."""
+    section = femb.Section("s", shape={"rectangle": (0.1, 2e-3)}, material=STRIP)
+    boom = femb.Beam("boom", section, 1.0, 2, start=femb.Attachment("ground", direction=(0.0, 1.0, 0.0)))
+    model = clamped_body(tmp_path, *([boom] if beside else []))
+    found = femb.static(model, critical=1)
+    assert found.critical_load_factors[0] == pytest.approx(CLAMPED, rel=1e-3)
+    assert found.mode_names == ("strip deforms by its mode 1",)
+    followed = femb.static(model, factor=1.5, follow_mode=True)
+    assert set(followed.stability) == {"stable"}
+    assert followed.load_factor.max() == pytest.approx(1.5)
+    with pytest.warns(femb.FembWarning, match="1 motion has a negative stiffness"):
+        refuses("most of all, strip deforms by its mode 1: reduce", femb.modes, model, 1, start="equilibrium")
