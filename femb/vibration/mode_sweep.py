@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from femb.base.errors import ModelError
+from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.base.values import as_known, as_numbers, numbered, shown
@@ -120,8 +121,8 @@ DOUBTFUL, HALVINGS = 0.7, 6
 UNDAMPED = 1e-9
 # Modes computed beyond those that are followed, so that none leaves the set at a crossing.
 SPARE = 4
-# Corrections of a critical speed of a rotor at rest.
-REFINED = 3
+# Parts of a speed: to which a critical one is found, and by how much it may miss the revolutions.
+CLOSE, JUMP = 1e-9, 1e-6
 # Modes that are followed where none are asked for.
 DEFAULT = 6
 
@@ -317,16 +318,18 @@ def mode_sweep(
 
 def _from_ground(states: Sequence[Solution], count: int) -> tuple[Floats | None, tuple[str, ...]]:
     """(v, k) frequencies (Hz) from the ground of what turns at some value, else None; and labels (k,)."""
-    found = [each.whirl for each in states]
     first, last = states[0].first(count), states[-1].first(count)
     plain = names_of_modes(first.motion, first.inertial, first.labels, None, first.eigenvalues)
-    if not any(each is not None for each in found):
+    if not any(each.whirl is not None for each in states):
         return None, tuple(plain)
-    seen = np.array([
-        np.abs(state.eigenvalues[:count].imag) / (2.0 * np.pi) if each is None else each.frequencies[:count]
-        for state, each in zip(states, found, strict=True)
-    ])  # fmt: skip
+    seen = np.array([_seen(state)[:count] for state in states])
     return seen, tuple(names_of_modes(last.motion, last.inertial, last.labels, last.whirl, last.eigenvalues))
+
+
+def _seen(state: Solution) -> Floats:
+    """(k,) frequencies from the ground, Hz."""
+    whirl = state.whirl
+    return np.abs(state.eigenvalues.imag) / (2.0 * np.pi) if whirl is None else whirl.frequencies
 
 
 def _critical(
@@ -336,31 +339,49 @@ def _critical(
     seen: Floats,
     labels: tuple[str, ...],
 ) -> tuple[CriticalSpeed, ...]:
-    """Where frequencies from the ground, of modes that move across the axis, are those of the revolutions: by curves
-    through the values, and of rotors at rest by modes there."""
+    """Where frequencies from the ground, of modes that move across the axis, are those of the revolutions: of rotors at
+    rest by modes there, followed from the nearest value; in axes that turn, where such a mode has no frequency, by
+    curves through the values."""
     from scipy.interpolate import PchipInterpolator
     from scipy.optimize import brentq
 
-    speeds = np.abs(values)
-    order = np.argsort(speeds, kind="stable")
-    found: list[CriticalSpeed] = []
+    order = np.argsort(np.abs(values), kind="stable")
+    speeds, known, found = np.abs(values)[order], dict(zip(values, states, strict=True)), list[CriticalSpeed]()
+
+    def excess(speed: float, k: int, sign: float) -> float:
+        value = float(np.copysign(speed, sign))
+        if value not in known:
+            # modes that are equal have no order that others could be followed from
+            equal = {each: any(k in group for group in multiple(known[each].eigenvalues)) for each in known}
+            near = min(known, key=lambda each: (equal[each], abs(each - value)))
+            known[value] = _followed(at, known[near], near, value, len(known[near].eigenvalues), HALVINGS)[0]
+        return 2.0 * np.pi * float(_seen(known[value])[k]) - speed
+
     for k in range(seen.shape[1]):
-        excess = 2.0 * np.pi * seen[order, k] - speeds[order]
-        if np.any(np.isnan(excess)) or np.any(np.diff(speeds[order]) <= 0.0):
+        rates = 2.0 * np.pi * seen[order, k] - speeds
+        if np.any(np.isnan(rates)) or np.any(np.diff(speeds) <= 0.0):
             continue
         if not any(state.whirl is not None and state.whirl.senses[k] for state in states):
             continue  # along or about the axis, where no unbalance acts
-        curve = PchipInterpolator(speeds[order], excess)
-        for i in np.flatnonzero((excess[:-1] > 0.0) & (excess[1:] <= 0.0)):
-            low, high = speeds[order[i]], speeds[order[i + 1]]
-            speed, state = float(brentq(curve, low, high)), states[order[i]]
-            slope = float(curve.derivative()(speed))
-            for _ in range(REFINED if state.whirl is not None and not state.whirl.turning else 0):
-                refined, _ = matched_with(
-                    state, at(float(np.copysign(speed, values[order[i]])), len(state.labels) + SPARE)
+        for i in np.flatnonzero((rates[:-1] > 0.0) & (rates[1:] <= 0.0)):
+            whirl, low, high = states[order[i]].whirl, speeds[i], speeds[i + 1]
+            if whirl is not None and whirl.turning:
+                speed = float(brentq(PchipInterpolator(speeds, rates), low, high))
+                found.append(CriticalSpeed(speed, k + 1, labels[k]))
+                continue
+            words = k, values[order[i]]
+            speed = float(brentq(excess, low, high, words, xtol=CLOSE * high))
+            if abs(excess(speed, *words)) > JUMP * speed:
+                warn(
+                    f"mode sweep: mode {k + 1} is another one on either side of {speed:.6g} rad/s, where its frequency "
+                    "would be that of the revolutions: critical speeds there are not known; ask for values closer by",
+                    FembWarning,
+                    stacklevel=4,
                 )
-                speed -= (float(np.abs(refined.eigenvalues[k].imag)) - speed) / slope
-            found.append(CriticalSpeed(speed, k + 1, labels[k]))
+                continue
+            whirl = known[float(np.copysign(speed, words[1]))].whirl
+            sense = "" if whirl is None or labels[k].startswith(whirl.senses[k]) else whirl.senses[k]
+            found.append(CriticalSpeed(speed, k + 1, labels[k] + (f", {sense} there" if sense else "")))
     return tuple(sorted(found, key=lambda each: each.speed))
 
 

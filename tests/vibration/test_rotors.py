@@ -122,6 +122,35 @@ def test_critical_speeds_in_cross_coupled_bearings():
         np.testing.assert_allclose(rates[each.number - 1], each.speed, rtol=1e-6)
 
 
+def on_unlike_bearings(speed):
+    """A shaft with two discs whose first whirls are close at rest, by bearings of unlike stiffness and damping."""
+    section, start = femb.Section("s", shape={"circle": 0.02}, material="steel A36"), femb.Attachment(direction=Z)
+    model = of_parts(femb.ExactBeam("shaft", section, 1.2, 8, start=start))
+    for name, node, mass, inertia in (("inner", 4, 20.0, (0.18, 0.18, 0.3)), ("outer", 8, 10.0, (0.06, 0.06, 0.1))):
+        model.add(femb.RigidBody(name, mass, inertia, position=(0, 0, 0.15 * node)))
+        model.add(femb.Fixed(f"{name}_fit", femb.JointEnd(beam="shaft", node=node), femb.JointEnd(name)))
+    ends = [femb.SpringEnd(beam="shaft", node=node) for node in (0, 6)]
+    table = {"speeds": [50.0, 300.0, 600.0], "kxx": [2e6, 3e6, 4e6], "kyy": [1e6, 2e6, 2.5e6], "cxx": [2e3, 1.5e3, 1e3]}
+    model.add(femb.Bearing("left", ends[0], axis=Z, rotor="rotor", kzz=1e6, **table))
+    model.add(femb.Bearing("right", ends[1], axis=Z, kxx=2e6, kyy=3e6, cxx=1e3))
+    model.add(femb.Rotor("rotor", speed, Z, beams=("shaft",), bodies=("inner", "outer")))
+    return model
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_critical_speeds_of_a_close_pair_are_of_the_modes_there(count):
+    """Lines at rest become whirls, either of which is like each line: critical speeds exchanged them."""
+    speeds = np.linspace(1.0, 600.0, count)
+    swept = femb.mode_sweep(on_unlike_bearings, speeds, 3, damped=True, parameter="rotors.rotor.speed")
+    assert [each.label for each in swept.critical] == ["backward 1", "forward 1"]
+    assert list(swept.labels).index("backward 1") + 1 == swept.critical[0].number
+    for each in swept.critical:
+        found = femb.modes(on_unlike_bearings(each.speed), 3, damped=True)
+        k = each.number - 1
+        np.testing.assert_allclose(found.eigenvalues[k].imag, each.speed, rtol=1e-8)
+        assert each.label.startswith(found.whirl.senses[k])
+
+
 def test_directions_of_a_bearing_are_those_of_its_reference():
     """kxx along the reference, which is turned by 30 degrees, and kzz along the axis."""
     turned = (np.cos(np.pi / 6), np.sin(np.pi / 6), 0.0)
