@@ -213,15 +213,14 @@ def whirl_of(
         both = sum(energy for _, energy in across)
         ahead = sum(energy for rate, energy in across if rate * speed >= 0.0)
         word = "forward" if ahead > 0.5 * both else "backward"
-        most = CIRCULAR * sum(energy for _, energy in rates) if in_axes else NOTHING * whole[k]
-        if both <= most:
+        least = max(CIRCULAR * sum(energy for _, energy in rates), NOTHING * whole[k])
+        if both <= least:
             senses.append("")
         elif in_axes:
             senses.append("both" if min(ahead, both - ahead) > CIRCULAR * both else word)
         else:
             senses.append("line" if abs(2.0 * ahead - both) < LINE * both else word)
-        least = CIRCULAR * sum(energy for _, energy in rates)
-        found = sorted(abs(rate) for rate, energy in rates if energy > least and energy > NOTHING * whole[k])
+        found = sorted(abs(rate) for rate, energy in rates if energy > least)
         found = [rate for i, rate in enumerate(found) if not i or rate - found[i - 1] > SAME * rate]
         seen.append(tuple(rate / (2.0 * np.pi) for rate in found))
     return Whirl(axis, speed, tuple(senses), tuple(seen), in_axes)

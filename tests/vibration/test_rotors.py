@@ -151,6 +151,17 @@ def test_critical_speeds_of_a_close_pair_are_of_the_modes_there(count):
         assert each.label.startswith(found.whirl.senses[k])
 
 
+def test_a_bend_below_a_hundredth_of_the_energy_is_no_whirl():
+    """A bearing that leans by 0.03 rad bends the motion along the axis, which keeps its name over the speed."""
+    end, ground, lean = femb.SpringEnd("body"), femb.SpringEnd("ground"), 0.03
+    springs = [femb.TorsionSpringDamper(f"t{k}", end, ground, axis=np.eye(3)[k], stiffness=30.0) for k in range(2)]
+    bearing = femb.Bearing("b", end, axis=(np.sin(lean), 0, np.cos(lean)), kxx=5e3, kzz=4e3)
+    body = femb.RigidBody("body", M, (0.2, 0.2, 0.1))
+    found = femb.modes(of_parts(body, bearing, *springs, femb.Rotor("r", 20.0, Z, bodies=("body",))), 5, damped=True)
+    assert found.motions[2] == "motion along z"
+    assert (found.whirl.senses[:3], "" in found.whirl.senses[3:]) == (("backward", "forward", ""), False)
+
+
 def test_directions_of_a_bearing_are_those_of_its_reference():
     """kxx along the reference, which is turned by 30 degrees, and kzz along the axis."""
     turned = (np.cos(np.pi / 6), np.sin(np.pi / 6), 0.0)
