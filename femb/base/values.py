@@ -2,6 +2,7 @@
 
 import gc
 import math
+import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import signature
@@ -55,6 +56,24 @@ def check_kind(what: str, value: object, kind: type | tuple[type, ...], wanted: 
     """Raise ModelError, by the name of what was given, where a value is of another kind than an argument takes."""
     if not isinstance(value, kind):
         raise ModelError(f"{what}: got {shown(value)}, wanted {wanted}")
+
+
+def distinct(names: Iterable[str], longest: int | None = None, key: Callable[[str], str] = str) -> list[str]:
+    """The names, of at most so many letters; one whose key is that of a name before has as many "_" as make it new."""
+    found: dict[str, str] = {}
+    for name in names:
+        taken, count = name[:longest], 0
+        while key(taken) in found:
+            count += 1
+            taken = name[: None if longest is None else longest - count] + "_" * count
+        found[key(taken)] = taken
+    return list(found.values())
+
+
+def file_words(names: Iterable[str], longest: int | None = None, only: re.RegexFlag = re.UNICODE) -> list[str]:
+    """Names of items for names of files, where "_" is for what is no letter or digit of ``only``, which differ also
+    where capitals count as small letters."""
+    return distinct((re.sub(r"\W", "_", name, flags=only) for name in names), longest, str.casefold)
 
 
 def numbered(number: int, word: str) -> str:

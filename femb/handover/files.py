@@ -1,6 +1,5 @@
 """The files of each format of ``femb handover``."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +8,7 @@ from typing import Any
 from warnings import warn
 
 from femb.base.errors import FembWarning, ModelError
-from femb.base.values import check_choice
+from femb.base.values import check_choice, file_words
 from femb.handover.craig_bampton import CraigBampton
 from femb.handover.flex42 import write_flex42
 from femb.handover.fmu import STEP, write_fmu
@@ -145,9 +144,8 @@ class HandOver:
     def _reduced(self, folder: Path, suffixes: Sequence[str]) -> list[Path]:
         files: list[Path] = []
         parts: list[HybridCoordinates | Participation] = [self.plant, *self.plant.appendages]
-        for part in parts:
-            reduced = CraigBampton.of(part, dampers=self.dampers and part is self.plant)
-            name = re.sub(r"\W", "_", reduced.name)
+        matrices = [CraigBampton.of(part, dampers=self.dampers and part is self.plant) for part in parts]
+        for name, reduced in zip(file_words(each.name for each in matrices), matrices, strict=True):
             files += [reduced.write(folder / f"cb_{name}{suffix}") for suffix in suffixes]
         return files
 

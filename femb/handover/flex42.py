@@ -14,7 +14,7 @@ import numpy as np
 
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
-from femb.base.values import check_choice, shown
+from femb.base.values import check_choice, file_words, shown
 from femb.elements.marker import Place
 from femb.elements.modal.kernels import axial
 from femb.handover.hybrid import check_count
@@ -336,6 +336,8 @@ def _damping(motion: EigenProblem, held: str, relative: Floats, ratio: float | N
 
 # The lines of a spacecraft file of the simulator 42 that describe its dynamics, bodies and joints.
 
+# Letters of the name of an item in names of files.
+LONGEST = 28
 STARS = "*" * 24
 
 
@@ -455,12 +457,11 @@ def write_flex42(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         files = []
-        for body in bodies:
-            word = re.sub(r"\W", "_", body.name, flags=re.ASCII)[:28]
+        for body, word in zip(bodies, file_words((body.name for body in bodies), LONGEST, re.ASCII), strict=True):
             for kind, lines in (("Nodes", node_lines(body)), ("Flex", flex_lines(body, remark, hf_factor))):
                 files.append(_written(folder / f"{kind}_{word}.txt", lines))
         names = [path.name for path in files]
-        word = re.sub(r"\W", "_", held, flags=re.ASCII)[:28]
+        (word,) = file_words([held], LONGEST, re.ASCII)
         lines = spacecraft_lines(bodies, names, hub)
         return [_written(folder / f"SC_{word}_bodies.txt", lines), *files]
     except OSError as error:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ModelError, ResultError
+from femb.base.values import distinct
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import balancing
 
@@ -74,11 +75,8 @@ def write_fmu(space: StateSpace, path: str | Path, *, step: float = STEP) -> Pat
 
 def _variables(names: Iterable[str]) -> list[tuple[str, str]]:
     """A name that the standard allows, unlike the others, and the name as it was."""
-    found: dict[str, str] = {}
+    names, allowed = list(names), list[str]()
     for name in names:
         parts = [re.sub(r"\W", "_", part, flags=re.ASCII) for part in name.split(".")]
-        allowed = ".".join(part if part[:1].isalpha() or part[:1] == "_" else f"_{part}" for part in parts)
-        while allowed in found:
-            allowed += "_"
-        found[allowed] = name
-    return list(found.items())
+        allowed.append(".".join(part if part[:1].isalpha() or part[:1] == "_" else f"_{part}" for part in parts))
+    return list(zip(distinct(allowed), names, strict=True))

@@ -20,7 +20,7 @@ from femb.base import array_files as foreign
 from femb.base.errors import ModelError, ResultError
 from femb.base.html import Brief
 from femb.base.types import Floats
-from femb.base.values import shown, whole_number
+from femb.base.values import distinct, shown, whole_number
 from femb.elements.marker import Place
 from femb.linear.state_space import StateSpace
 from femb.model.model import Model
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 FORMAT = "femb hybrid coordinates 1"
 UNITS = "SI: m, kg, s, rad; frequency in Hz; six-vectors are translation x, y, z, then rotation x, y, z"
 MATRICES = ("damper_matrix", "gyroscopic_matrix")
-FORCES = tuple(f"hub.force.{axis}" for axis in "xyz") + tuple(f"hub.torque.{axis}" for axis in "xyz")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +137,10 @@ class HybridCoordinates(Brief):
     ) -> StateSpace:
         """States: displacement and rotation of the hub, modal coordinates, and their rates.
 
-        Inputs are force and torque on the hub, outputs the first six states and their rates, in the hub's axes. For
-        small motions about rest: equation (12). sensors : names of points, each with six displacements, their rates and
-        accelerations as further outputs. actuators : names of points, each with force and torque as further inputs.
-        dampers : the model's own in place of the ratios. Raises ModelError: an unknown point.
+        Inputs are force and torque on the hub, outputs the first six states and their rates, in the hub's axes and by
+        its name. For small motions about rest: equation (12). sensors : names of points, each with six displacements,
+        their rates and accelerations as further outputs. actuators : names of points, each with force and torque as
+        further inputs. dampers : the model's own in place of the ratios. Raises ModelError: an unknown point.
         """
         L = np.vstack([np.zeros((0, 6)), *(part.coupling for part in self.appendages)])
         omega = 2.0 * np.pi * np.concatenate([[], *(part.frequencies for part in self.appendages)])
@@ -161,17 +160,21 @@ class HybridCoordinates(Brief):
             rows = self.rows(name)
             C += [np.hstack([rows, none]), np.hstack([none, rows]), rows @ A[n:]]
             D += [np.zeros((12, B.shape[1])), rows @ B[n:]]
-        words = [f"{self.hub}.{word}" for word in DIRECTIONS]
+        points = list(dict.fromkeys([*sensors, *actuators]))
+        hub, *called = distinct([self.hub, *points])
+        by_point = dict(zip(points, called, strict=True))
+        words = [f"{hub}.{word}" for word in DIRECTIONS]
         words += [f"{part.name}.mode {j + 1}" for part in self.appendages for j in range(len(part.frequencies))]
         rates = [f"{word} rate" for word in words]
         outputs = [*words[:6], *rates[:6]]
         outputs += [
-            f"{name}.{word}{of}" for name in sensors for of in ("", " rate", " acceleration") for word in DIRECTIONS
+            f"{by_point[name]}.{word}{of}"
+            for name in sensors
+            for of in ("", " rate", " acceleration")
+            for word in DIRECTIONS
         ]
-        inputs = [
-            *FORCES,
-            *(f"{name}.{word}.{axis}" for name in actuators for word in ("force", "torque") for axis in "xyz"),
-        ]
+        pushed = (hub, *(by_point[name] for name in actuators))
+        inputs = [f"{name}.{word}.{axis}" for name in pushed for word in ("force", "torque") for axis in "xyz"]
         return StateSpace(A, B, np.vstack(C), np.vstack(D), (*words, *rates), tuple(inputs), tuple(outputs))
 
     def write(self, path: str | Path) -> Path:
