@@ -167,7 +167,7 @@ def audit(results: Any) -> str:
     """Status, cost and audit of a run, one line per entry."""
     import numpy as np
 
-    from femb.results.verdicts import Rounding, energy_verdict, finer_of, wrinkled
+    from femb.results.verdicts import Rounding, energy_line, finer_of, wrinkled
 
     def largest(name: str) -> float | None:
         if name not in results.audit or not len(results.audit[name]):
@@ -184,11 +184,6 @@ def audit(results: Any) -> str:
 
     statistics = results.statistics
     steps = f"{statistics.get('steps', '?')} ({statistics.get('rejected', 0)} rejected)"
-    energy = listed(("energy_error", "", " J"))
-    scale = max((largest(f"{kind}_energy") or 0.0 for kind in ("kinetic", "potential")), default=0.0)
-    if energy and scale:
-        energy += f" (largest energy {scale:.2g} J)"
-        energy += f": {found}" if (found := energy_verdict(results)) else ""
     forces = listed(("force_balance", "", " N"), ("moment_balance", "", " N m"))
     if forces and statistics.get("largest_force"):
         scale = statistics["largest_force"]
@@ -202,7 +197,7 @@ def audit(results: Any) -> str:
         "accuracy": f"{statistics['accuracy']:.2g} of the way of each body, estimated"
         if "accuracy" in statistics
         else "",
-        "energy error": energy,
+        "energy error": energy_line(results),
         "work": works(results),
         "damped": damped(results),
         "membranes": "; ".join(f"{name}: {text}" for name, text in wrinkled(results).items()),

@@ -209,10 +209,10 @@ def _with_step(finer: str) -> str:
     return "rtol or max_step" if finer == "rtol" else finer
 
 
-def energy_verdict(results: Results) -> str:
-    """The level of the balance of energy in a word or two; empty without one."""
+def energy_line(results: Results) -> str:
+    """The error of energy, the largest energy and the level; empty without an error."""
     found = _energy(results) if results.time.size else None
-    return "" if found is None else LEVELS[found.level]
+    return "" if found is None or not largest(results.audit.energy_error) else f"{found.value}: {LEVELS[found.level]}"
 
 
 def verdicts(results: Results) -> list[Verdict]:
@@ -235,7 +235,7 @@ def _energy(results: Results) -> Verdict | None:
         [audit.work - audit.work[0]] if "work" in audit else []
     )
     scale = max(map(largest, kinds), default=0.0)
-    value = f"{error:.2g} J, largest energy {scale:.3g} J"
+    value = f"{error:.2g} J (largest energy {scale:.3g} J)"
     meaning = "kinetic and potential energy minus the work of loads, drivers and dampers since the start"
     if not np.isfinite(error):
         return Verdict("energy", value, POOR, f"The balance ({meaning}) is not a number: the run broke down.")

@@ -9,6 +9,7 @@ from oracles.synthetic_results import satellite
 
 import femb
 from femb import Results
+from femb.cli.output import audit
 from femb.results.verdicts import LENGTH, POSITION, AuditWatch, verdicts
 
 
@@ -40,6 +41,20 @@ def test_energy(error, level):
     assert levels(audit__energy_error=np.nan)["energy"] == "poor"
 
 
+@pytest.mark.parametrize(("potential", "work", "scale"), [(4e6, 0.0, 5.0), (4e6, 20.0, 20.0)])
+def test_the_summary_of_a_run_has_the_scale_of_the_verdict(potential, work, scale):
+    """The change of a potential energy of 4e6 J is nothing, and work is a scale: in femb run as in info and reports."""
+    block, static, attributes = satellite()
+    late = block["time"] > 1.0
+    block["audit/potential_energy"] = np.full(len(late), potential)
+    block["audit/work"], block["audit/energy_error"] = work * late, 3e-3 * late
+    results = Results(block, static, attributes)
+    verdict = next(each for each in verdicts(results) if each.subject == "energy")
+    assert verdict.value == f"0.003 J (largest energy {scale:.3g} J)"
+    (line,) = (line for line in audit(results).splitlines() if line.startswith("energy error"))
+    assert line.split(maxsplit=2)[2] == f"{verdict.value}: look closer"
+
+
 def test_rounding_is_no_fault_where_nothing_moves():
     """Beside a potential energy of 1e5 J an error of 1e-10 J is rounding; one of 1e-8 J is not."""
     watched = []
@@ -52,8 +67,8 @@ def test_rounding_is_no_fault_where_nothing_moves():
         results = Results(block, static, attributes)
         assert next(each for each in verdicts(results) if each.subject == "energy").level == level
         watch = AuditWatch()
-        audit = {path.partition("/")[2]: values for path, values in block.items() if path.startswith("audit/")}
-        watch.add(block["time"], audit, np.zeros(len(block["time"])))
+        audited = {path.partition("/")[2]: values for path, values in block.items() if path.startswith("audit/")}
+        watch.add(block["time"], audited, np.zeros(len(block["time"])))
         watched.append(watch.warning(1e-6))
     assert not watched[0]
     assert "energy error" in watched[1]
