@@ -207,7 +207,7 @@ def equivalents() -> dict[str, tuple[list[str], list[str]]]:
 def fastened(name: str, n: int = 16) -> tuple[list[str], list[str]]:
     """Two plates with four fasteners, and the same with the rules of these said by RBE3 and MPC."""
     h, gap, spots = 1.0 / n, 0.02, [(0.15, 0.12), (0.62, 0.13), (0.65, 0.38), (0.13, 0.36)]
-    both = ["PSHELL,2,1,.004,1,,1", "PSHELL,3,1,.003,1,,1", METAL]
+    both = ["PSHELL,2,1,.012,1,,1", "PSHELL,3,1,.01,1,,1", METAL]
     at = lambda k, i, j: 1000 * k + j * (n + 1) + i + 1  # noqa: E731
     for k, i, j in np.ndindex(2, n + 1, n // 2 + 1):
         both.append(f"GRID,{at(k, i, j)},,{i * h!r},{j * h!r},{gap * k!r}")
@@ -216,9 +216,9 @@ def fastened(name: str, n: int = 16) -> tuple[list[str], list[str]]:
             both.append(card("CQUAD4", at(k, i, j), 2 + k, *corners))
         both += [f"SPC1,1,123456,{at(k, i, j)}"] if i == k == 0 else []
     welds = "CWELD" in name
-    ours, theirs, half = [*both], [*both], 0.25 * np.sqrt(np.pi) * 0.05
-    ours += ["PWELD,8,1,.05"] if welds else ["PFAST,8,.05,0,1,3.+5,2.+5,1.+6,50.\n,40.,30."]
-    round_ = [np.pi / 4 * 0.05**2, *[np.pi / 64 * 0.05**4] * 2, np.pi / 32 * 0.05**4]
+    ours, theirs, half = [*both], [*both], 0.25 * np.sqrt(np.pi) * 0.1
+    ours += ["PWELD,8,1,.1"] if welds else ["PFAST,8,.1,0,1,3.+5,2.+5,1.+6,50.\n,40.,30."]
+    round_ = [np.pi / 4 * 0.1**2, *[np.pi / 64 * 0.1**4] * 2, np.pi / 32 * 0.1**4]
     theirs += [
         f"PBAR,9,1,{','.join(map(real, round_))}\n,\n,.9,.9" if welds else "PBUSH,9,K,3.+5,2.+5,1.+6,50.,40.,30."
     ]

@@ -221,7 +221,8 @@ def elements_of(
     free (e, r, 6) : strains and curvatures without stress, material axes, as by unit temperature and unit gradient.
     stiff_drilling : section 3.1, for flat meshes of quadrilaterals. membrane : section 11. residual : whether the mean
     shear of quadrilaterals has the flexibility l^2 / (12 D) more, by which a strip under a force at its end deflects by
-    a cubic, as those of NASTRAN. Source: R. H. MacNeal, Computers and Structures 8 (1978) 175.
+    a cubic, and the shear that varies across it a (1 + 39 l^2 / b^2)th of it, b its width, as those that NASTRAN
+    prints. Source: R. H. MacNeal, Computers and Structures 8 (1978) 175.
     """
     if len(x) > PORTION:
         # arrays of all points of all elements are much larger than those that are kept
@@ -296,6 +297,9 @@ def _quadrilaterals(
     if residual:
         bending = C[:, (3, 4), (3, 4)]
         more[:, [-4, -3], [-4, -3]] = area[:, None] * np.abs(J0).max(axis=1) ** 2 / (3.0 * bending)
+        lengths = np.sum(J0**2, axis=2)
+        along = np.einsum("eka,ea,eka->ek", J0, 1.0 / bending, J0) / (1.0 + 39.0 * lengths / lengths[:, ::-1])
+        more[:, [-2, -1], [-2, -1]] = area[:, None] * lengths * along / 9.0
     found = _condensed(P, N, dA, np.asarray(np.linalg.inv(C)), free, stress(0.0, 0.0), more)
     return _with_drilling(x, d, found, C, dA, axes, stiff)
 
@@ -317,11 +321,11 @@ def _membranes(found: ShellElements, C: Floats) -> ShellElements:
     """The elements with hardly any stiffness of drilling: where nodes are held it would carry the shear of a wrinkled
     membrane."""
     n, S = found.weights.shape[1], found.stiffness.copy()
-    S[:, -n:, -n:] = (LEAST_DRILLING * _shear_of_all_axes(C, 0) * found.area)[:, None, None] * np.eye(n)
+    S[:, -n:, -n:] = (LEAST_DRILLING * shear_of_all_axes(C, 0) * found.area)[:, None, None] * np.eye(n)
     return replace(found, stiffness=S)
 
 
-def _shear_of_all_axes(C: Floats, o: int) -> Floats:
+def shear_of_all_axes(C: Floats, o: int) -> Floats:
     """(e,) mean over all axes of A66 (o = 0) or D66 (o = 3), which does not depend on the numbering of corners."""
     return np.asarray((C[:, o, o] + C[:, o + 1, o + 1] - 2.0 * C[:, o, o + 1] + 4.0 * C[:, o + 2, o + 2]) / 8.0)
 
@@ -354,8 +358,8 @@ def _with_drilling(
     m, k = natural + n, S.shape[1]
     whole = np.zeros((count, m, m))
     whole[:, :k, :k] = S
-    membrane = _shear_of_all_axes(C, 0) * area
-    mean, rest = MEAN_DRILLING[n] * membrane, REST_DRILLING * _shear_of_all_axes(C, 3)
+    membrane = shear_of_all_axes(C, 0) * area
+    mean, rest = MEAN_DRILLING[n] * membrane, REST_DRILLING * shear_of_all_axes(C, 3)
     rest = np.maximum(rest, LEAST_DRILLING * membrane)
     ones = np.full((n, n), 1.0 / n)
     whole[:, natural:, natural:] += mean[:, None, None] * ones

@@ -27,7 +27,7 @@ CORD1S   as CORD1R                          | CID G1 G2 G3 CIDB G1B G2B G3B
 CORD2R   axes                               | CID RID=0 A1=0 A2=0 A3=0 B1=0 B2=0 B3=0 / C1=0 C2=0 C3=0
 CORD2C   axes                               | CID RID=0 A1=0 A2=0 A3=0 B1=0 B2=0 B3=0 / C1=0 C2=0 C3=0
 CORD2S   axes                               | CID RID=0 A1=0 A2=0 A3=0 B1=0 B2=0 B3=0 / C1=0 C2=0 C3=0
-PARAM    WTMASS, COUPMASS, AUTOSPC          | N V1 V2
+PARAM    WTMASS, COUPMASS, AUTOSPC, K6ROT, SNORM | N V1 V2
 MAT1     isotropic                          | MID E:P G:P NU RHO:D=0 A:1/K TREF GE
 MAT2     walls                              | MID G11:P=0 G12:P=0 G13:P=0 G22:P=0 G23:P=0 G33:P=0 RHO:D=0 / A1 A2 A3
 MAT8     plies and walls                    | MID E1:P E2:P NU12=0 G12:P=0 G1Z:P=0 G2Z:P=0 RHO:D=0 / A1:1/K
@@ -40,7 +40,7 @@ PSHELL   MID1 or MID2, MID3, MID4 may be blank | PID MID1 T:L MID2 K=1 MID3 TST=
 PCOMP    laminates; LAM = SYM, MEM, BEND, SMEAR are refused but SYM | PID Z0:L NSM:M/L2=0 SB FT TREF GE LAM / PLIES...
 PCOMPG   laminates                          | PID Z0:L NSM:M/L2=0 SB FT TREF - LAM / PLIES...
 CQUAD4   walls with four corners            | EID PID=EID G1 G2 G3 G4 THETA=0 ZOFFS:L=0 / - TFLAG T1:L T2:L T3:L T4:L
-CQUADR   as CQUAD4                          | EID PID=EID G1 G2 G3 G4 THETA=0 ZOFFS:L=0 / - TFLAG T1:L T2:L T3:L T4:L
+CQUADR   as CQUAD4, stiffer in its plane  | EID PID=EID G1 G2 G3 G4 THETA=0 ZOFFS:L=0 / - TFLAG T1:L T2:L T3:L T4:L
 CTRIA3   walls with three corners           | EID PID=EID G1 G2 G3 THETA=0 ZOFFS:L=0 - / - TFLAG T1:L T2:L T3:L
 CTRIAR   as CTRIA3                          | EID PID=EID G1 G2 G3 THETA=0 ZOFFS:L=0 - / - TFLAG T1:L T2:L T3:L
 CQUAD8   sides without their grid are straight | EID PID=EID G1 G2 G3 G4 G5 G6 / G7 G8 T1:L T2:L T3:L T4:L THETA=0

@@ -8,15 +8,23 @@ from functools import lru_cache
 
 import numpy as np
 
-from femb.base.bulk_data import BulkData
+from femb.base.bulk_data import BulkData, Card
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.shell.bulk_shell import Walls, corners_of, material_directions, shell_cards
 from femb.elements.shell.mesh import SIZES, projected_axes
-from femb.elements.shell.stiffness import ShellElements, areas, elements_of, middle_axes, reference_strains
+from femb.elements.shell.stiffness import (
+    ShellElements,
+    areas,
+    elements_of,
+    middle_axes,
+    reference_strains,
+    shear_of_all_axes,
+)
 from femb.fem.bulk_connectors import shape_of
 
-SMOOTH = np.cos(np.radians(20.0))  # elements that meet by less have one normal
+SNORM = 20.0  # degrees, elements that meet by less have one normal, of decks that do not give it
+K6ROT = 100.0  # of decks that do not give it, or none
 LEAST_CORNER = 1e-12  # sine of the angle at a corner, by the sides
 
 
@@ -47,7 +55,7 @@ def shells_of(data: BulkData, coupled: bool) -> list[Shells]:
     walls, cards = Walls(data), {n: shell_cards(data, n) for n in SIZES.values()}
     cells = {n: corners_of(data, own, n) for n, own in cards.items()}
     middles = {n: middle_axes(points[own])[:, :, 2] for n, own in cells.items() if len(own)}
-    normals = _normals(cells, middles)
+    normals = _normals(cells, middles, data.parameter("SNORM"))
     found = []
     for n in middles:
         x, d = points[cells[n]], normals[n]
@@ -69,6 +77,7 @@ def shells_of(data: BulkData, coupled: bool) -> list[Shells]:
         except np.linalg.LinAlgError:
             worst = cards[n][int(np.argmin(areas(x)))]
             raise ModelError(f"{worst}: is collapsed, the smallest of those with {n} corners") from None
+        _drill(data, cards[n], C, elements)
         B = _strain_rows(x, d)
         SB = elements.stiffness @ B
         properties = [card.whole("PID") for card in cards[n]]
@@ -81,6 +90,16 @@ def shells_of(data: BulkData, coupled: bool) -> list[Shells]:
         per_kelvin = np.swapaxes(-N @ free, 1, 2)[:, [0] * n + [1]] / np.array([*[n] * n, 1.0])[:, None]
         found.append(Shells(cells[n], K, M, x, d, SB, _heat(x, elements, SB), known, numbers, N @ B, per_kelvin))
     return found
+
+
+def _drill(data: BulkData, cards: list[Card], C: Floats, elements: ShellElements) -> None:
+    """Make the drilling of all but CQUADR and CTRIAR that of PARAM,K6ROT, as NASTRAN's moments show it: at each corner
+    1e-6 of it times shear stiffness and area, twice of a triangle."""
+    n, given = elements.weights.shape[1], data.parameter("K6ROT")
+    share = 1e-6 * (given if isinstance(given, (int, float)) and given > 0 else K6ROT) * (2.0 if n == 3 else 1.0)
+    weak = np.array([not card.name.endswith("R") for card in cards])
+    corner = share * (shear_of_all_axes(C, 0) * elements.area)[weak]
+    elements.stiffness[weak, -n:, -n:] = corner[:, None, None] * np.eye(n)
 
 
 def _heat(x: Floats, elements: ShellElements, SB: Floats) -> Floats:
@@ -137,9 +156,10 @@ def cold_of(data: BulkData, number: int) -> float:
     return own.number("TREF") if own.value("TREF") is not None else 0.0
 
 
-def _normals(cells: dict[int, Ints], middles: dict[int, Floats]) -> dict[int, Floats]:
-    """(e, n, 3) by corners: means of the normals of elements around a grid that meet by less than 20 degrees, on the
+def _normals(cells: dict[int, Ints], middles: dict[int, Floats], snorm: object) -> dict[int, Floats]:
+    """(e, n, 3) by corners: means of the normals of elements around a grid that meet by less than PARAM,SNORM, on the
     side of each element."""
+    smooth = np.cos(np.radians(max(float(snorm), 0.0) if isinstance(snorm, (int, float)) else SNORM))
     nodes = np.concatenate([cells[n].ravel() for n in middles]) if middles else np.zeros(0, dtype=np.int64)
     own = np.concatenate([np.repeat(middles[n], n, axis=0) for n in middles]) if middles else np.zeros((0, 3))
     order = np.argsort(nodes, kind="stable")
@@ -147,7 +167,7 @@ def _normals(cells: dict[int, Ints], middles: dict[int, Floats]) -> dict[int, Fl
     total = own.copy()
     for rows in np.split(order, starts[1:]):
         cosine = own[rows] @ own[rows].T
-        total[rows] = (np.sign(cosine) * (np.abs(cosine) > SMOOTH)) @ own[rows]
+        total[rows] = (np.sign(cosine) * ((np.abs(cosine) > smooth) | np.eye(len(rows), dtype=bool))) @ own[rows]
     total /= np.linalg.norm(total, axis=1)[:, None]
     found, first = {}, 0
     for n in middles:

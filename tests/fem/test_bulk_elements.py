@@ -393,3 +393,45 @@ def test_walls_that_taper_to_an_edge_bend_by_the_mean_of_the_cube(tmp_path, kind
     assert bent @ model.stiffness @ bent == pytest.approx(E * 0.01**3 / 48.0 * 2.0, rel=1e-6)
     rigid = model.rigid_motions(np.zeros(3))[:, 2]
     assert rigid @ model.mass @ rigid == pytest.approx(2700.0 * 0.01)
+
+
+@pytest.mark.parametrize(("card", "count", "share"), [("CQUAD4,1,2,1,2,3,4", 4, 1.0), ("CTRIA3,1,2,1,2,3", 3, 2.0)])
+def test_corners_turn_in_their_wall_by_k6rot(tmp_path, card, count, share):
+    """1e-6 K6ROT G t A at each corner, twice of a triangle, as NASTRAN's forces of elements show it."""
+    area = 6.0 if count == 4 else 3.0
+    for text, size in (("", 100.0), ("PARAM,K6ROT,1000.", 1000.0)):
+        cards = [grid(1, 0, 0), grid(2, 2, 0), grid(3, 2, 3), grid(4, 0, 3), card, "PSHELL,2,1,.01,1,,1", METAL, text]
+        model = read(tmp_path, *cards)
+        u = np.zeros(model.size)
+        turns = {n: 1.0 + n for n in range(1, count + 1)}
+        for n, turn in turns.items():
+            u[model.dofs[list(model.numbers).index(n)][5]] = turn
+        wanted = share * 1e-6 * size * G * 0.01 * area * sum(turn**2 for turn in turns.values())
+        assert u @ model.stiffness @ u == pytest.approx(wanted, rel=1e-9)
+
+
+def test_quadrilaterals_twist_as_nastrans(tmp_path):
+    """Deflections x y without rotations are shear alone, of strains that vary across their direction: with 1/(k G t)
+    and the flexibility l^2 / (12 D) / (1 + 39 l^2 / b^2) of forces of elements that NASTRAN prints."""
+    t, sides = 0.04, np.array([3.4, 3.0])
+    cards = [grid(1, 0, 0), grid(2, sides[0], 0), grid(3, *sides), grid(4, 0, sides[1]), "CQUAD4,1,2,1,2,3,4"]
+    model = read(tmp_path, *cards, f"PSHELL,2,1,{t},1,,1", METAL)
+    u = np.zeros(model.size)
+    for n, sign in ((1, 1.0), (2, -1.0), (3, 1.0), (4, -1.0)):
+        u[model.dofs[list(model.numbers).index(n)][2]] = sign
+    D = E * t**3 / 12.0 / (1.0 - NU**2)
+    more = sides**2 / (12.0 * D) / (1.0 + 39.0 * (sides / sides[::-1]) ** 2)
+    wanted = sides.prod() / 3.0 * np.sum((2.0 / sides) ** 2 / (1.0 / (5.0 / 6.0 * G * t) + more))
+    assert u @ model.stiffness @ u == pytest.approx(wanted, rel=1e-6)
+
+
+def test_walls_of_snorm_zero_have_their_own_normals(tmp_path):
+    """Two walls that meet by 10 degrees, more than 5 and less than the 20 of decks without the parameter."""
+    s, c = np.sin(np.radians(10.0)), np.cos(np.radians(10.0))
+    cards = [grid(1, 0, 0), grid(2, 1, 0), grid(3, 1, 1), grid(4, 0, 1), grid(5, 1 + c, 0, s), grid(6, 1 + c, 1, s)]
+    both = ["CQUAD4,1,2,1,2,3,4", "CQUAD4,2,2,2,5,6,3", "PSHELL,2,1,.01,1,,1", METAL]
+    found = [
+        read(tmp_path, *cards, *both, text).stiffness.toarray() for text in ("", "PARAM,SNORM,0.", "PARAM,SNORM,5.")
+    ]
+    assert abs(found[0] - found[1]).max() > 1e-6 * abs(found[0]).max()
+    np.testing.assert_array_equal(found[1], found[2])
