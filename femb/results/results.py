@@ -399,6 +399,11 @@ class Results(ByQuantity):
         """The frame that bodies and beams are seen from, see `in_frame`."""
         return str(self._root("frame") or "inertial")
 
+    def without(self, times: Floats) -> Results:
+        """The results without some output times (s)."""
+        rows = ~np.isin(self.time, times)
+        return Results({name: self.series[name][rows] for name in self.series}, self.static, self.attributes)
+
     @property
     def undisplaced(self) -> Results:
         """The instant that displacements count from: of modes the state about which they vibrate, else the first."""

@@ -27,6 +27,7 @@ from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Input, raised
 from femb.layout.state import State
 from femb.results.groups import EventRecord
+from femb.results.results import Results
 from femb.steppers.contract import AcceptedStep, F, Stepper, located
 from femb.steppers.diagnosis import event_values
 from femb.system.constraints import mass_factors, projected
@@ -197,6 +198,15 @@ def _losses(system: System, u: Floats, q: Floats, v_before: Floats, v_after: Flo
 
 # The summary of a run besides its output.
 
+# Where results of recorded runs have their corners: instants of updates, of inputs that are not smooth, of contacts.
+OF_UPDATES, OF_INPUTS, OF_CONTACTS = CORNERS = ("corners/updates", "corners/inputs", "corners/contacts")
+
+
+def corners_of(results: Results) -> Floats:
+    """Instants (s) at which the motion of a recorded run is not smooth, in an order that parameters do not change."""
+    found: Floats = np.concatenate([results.static.get(path, np.zeros(0)) for path in CORNERS])
+    return found
+
 
 @dataclass(frozen=True, eq=False)
 class Change:
@@ -234,6 +244,7 @@ class RunSummary:
         """Note updates, where they are wanted."""
         if self.changes is not None and change.updates:
             self.changes.append(change)
+            self.add_samples({OF_UPDATES: [change.t]})
 
     def add_samples(self, values: Mapping[str, Any]) -> None:
         """Add the arrays (k, ...) of k samples by path."""

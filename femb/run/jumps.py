@@ -8,7 +8,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.layout.discrete import DiscreteState
 from femb.results.groups import EventRecord
-from femb.run.events import Change, RunSummary, kinetic_energy, switched
+from femb.run.events import OF_UPDATES, Change, RunSummary, kinetic_energy, switched
 from femb.steppers.contract import AcceptedStep
 from femb.steppers.dense import SolvedStep
 from femb.steppers.radau import Radau
@@ -121,6 +121,7 @@ class ChangeBeside:
             t += self._later(form)
             q, v, work = (x + place * each for x, each in zip((q, v, work), changes, strict=True))
             q, v, work = self._shifted(change.form.system, q, v, work, t - change.t, 0)
+        summary.add_samples({OF_UPDATES: [t]})
         after = switched(form, updates, t, q, v, change.same)
         if after.jumps:
             work = after.work_after(work, kinetic_energy(form, q, v))

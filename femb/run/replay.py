@@ -14,6 +14,7 @@ from femb.model.model import Model
 from femb.numerics.threads import one_blas_thread
 from femb.recording.recording import Recording
 from femb.results.results import Results
+from femb.run.events import OF_CONTACTS, OF_INPUTS
 from femb.run.method_choice import with_defaults
 from femb.run.start import started
 from femb.run.tangents import RunTangents
@@ -42,7 +43,8 @@ class RecordedRun:
     """A run in time of a model, and the same steps in models with other numbers.
 
     Methods of fixed steps take these in every model. run : as carried out, with its method and scales of errors.
-    times (T,) : s, of output, by default those of the run, which else ends at the last.
+    times (T,) : s, of output, by default those of the run, which else ends at the last. between : s, further times of
+    the same steps.
 
     Raises ModelError: items without derivatives, times beyond the run.
     """
@@ -74,7 +76,8 @@ class RecordedRun:
             from femb.run.accuracy import toward  # of few runs
 
             self.run = toward(started(system, self.run), self.run, self.times, ()).run
-        self._record, self._solved = StepRecord(), list[SolvedStep]()
+        self._record, self._solved, self.between = StepRecord(), list[SolvedStep](), np.zeros(0)
+        self._contacts: list[float] = self._record.contacts
         self.times = self.times if self._given else self.run.output_times()
         self._summary, self._system = RunSummary([], changes=[]), started(system, self.run)
         self.results = self._motion(system, self.run, self._noted, self.times, self._summary)
@@ -88,7 +91,15 @@ class RecordedRun:
         run = replace(run, step=0.5 * run.step) if halved and run.step else run
         steps = self._record.halved() if halved else self._record.steps
         times = self.times if self._given else run.output_times()
-        return self._again(system_of(model, run.assembles), run, steps, [], times, RunSummary([]))
+        times = np.union1d(times, self.between[self.between < times[-1]])
+        return self._again(system_of(model, run.assembles), run, steps, [], times, RunSummary([], changes=[]))
+
+    def at(self, times: Floats) -> Results:
+        """The results of the run at other times (s), with its ends."""
+        times = np.union1d(self.times[[0, -1]], times)
+        if tangents := self.tangents(times):
+            return tangents.nominal()
+        return self._again(self._system, self.run, self._record.steps, [], times, RunSummary([], changes=[]))
 
     def tangents(self, times: Floats) -> RunTangents | None:
         """The derivatives of the run at output times (s); None of methods and models that have no tangents."""
@@ -119,6 +130,7 @@ class RecordedRun:
         summary: RunSummary,
     ) -> Results:  # fmt: skip
         given = GivenSteps(steps)
+        self._contacts = given.contacts
 
         def attach(stepper: StepperState) -> None:
             if isinstance(stepper, VariableStep):
@@ -148,5 +160,6 @@ class RecordedRun:
             only = run.output.motion_only
             for frames in integrate(form, stepper, times, summary, max_steps=run.most_steps, motion_only=only):
                 recording.add(frames)
-            recording.statistics, recording.arrays = stepper.statistics.as_dict(), summary.arrays()
+            corners = {OF_INPUTS: np.array(system.breakpoints), OF_CONTACTS: np.array(self._contacts)}
+            recording.statistics, recording.arrays = stepper.statistics.as_dict(), summary.arrays() | corners
         return recording.results()

@@ -16,7 +16,7 @@ from femb.recording.frames import output_frames
 from femb.recording.instants import step_instants
 from femb.recording.recording import Recording
 from femb.results.results import Results
-from femb.run.events import RunSummary
+from femb.run.events import OF_INPUTS, RunSummary
 from femb.run.jumps import ChangeBeside, shifted, together
 from femb.run.start import started
 from femb.steppers.dense import HermiteStep, SolvedStep
@@ -123,7 +123,12 @@ class RunTangents:
                 end = q, v, end[2], np.ascontiguousarray(work.T), end[4]
             return pairs, end
 
-        wanted = {*self.inside, *(k - 1 for k, each in self._changes.items() if each[0].change.zero is not None)}
+        # over the last updates too, whose instants may move
+        wanted = {
+            *self.inside,
+            max(self._changes, default=0),
+            *(k - 1 for k, each in self._changes.items() if each[0].change.zero is not None),
+        }
         jumps = {k: partial(jump, k) for k in {*self._changes, *self._corners}}
         found = self._tangent.along([each.pair for each in waiting], wanted, jumps)
         for j, column in enumerate(waiting):
@@ -166,7 +171,7 @@ class RunTangents:
                 recording.add(output_frames(system, self.times[:1], q[None], v[None], work, output.motion_only))
             for k, times in self.inside.items():
                 recording.add(step_instants(steps[k].form, steps[k], times))
-            recording.arrays = dict(arrays)
+            recording.arrays = {**arrays, OF_INPUTS: np.array(system.breakpoints)}
         return recording.results()
 
 

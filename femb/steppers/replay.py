@@ -43,11 +43,12 @@ class TakenStep:
 
 
 class StepRecord:
-    """The steps of a run in their order, noted by its stepper. limit : s, of the step on its way."""
+    """The steps of a run in their order, noted by its stepper. limit : s, of the step on its way. contacts : s, ends of
+    steps where gaps close."""
 
     def __init__(self) -> None:
         self.steps: list[TakenStep] = []
-        self.limit = np.inf
+        self.limit, self.contacts = np.inf, list[float]()
 
     def add(self, start: float, end: float, order: int, damps: bool) -> None:
         """Note an accepted step."""
@@ -93,6 +94,7 @@ class StepRecord:
         if approached and last.end - last.start < SHORT * (before.end - before.start):
             last = replace(self.steps.pop(), end=last.end)
         self.steps.append(replace(last, passing=passing.copy()))
+        self.contacts.append(last.end)
 
 
 class Replaying(StepperState, Protocol):
@@ -109,7 +111,7 @@ class Replaying(StepperState, Protocol):
 
 
 class GivenSteps:
-    """The steps that a stepper takes again."""
+    """The steps that a stepper takes again. contacts : s, ends of steps where gaps close."""
 
     def __init__(self, steps: list[TakenStep]) -> None:
         self._steps, self._next = steps, 0
@@ -126,6 +128,7 @@ class GivenSteps:
         for k in range(count - 1, -1, -1):
             self._last[k] = k if k == count - 1 or self._first[k + 1] else self._last[k + 1]
         self._end, self._begin, self._scale = np.nan, 0.0, 1.0
+        self.contacts: list[float] = []
 
     def step(self, stepper: Replaying, limit: float) -> AcceptedStep:
         """The next step. Raises ReplayError."""
@@ -152,6 +155,7 @@ class GivenSteps:
         self._next, self._end = k + 1, step.end
         if landing is not None:
             stepper.land(stepper.t, stepper.q, stepper.v, stepper.work)
+            self.contacts.append(step.end)
         return step
 
     def finish(self) -> None:

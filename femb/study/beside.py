@@ -89,6 +89,13 @@ class BesideValue:
             raise refusal(self.of.parameter, f"beside its value of {self.of.value:g} there is no model: {reason}")
         return -next(iter(errors)) if errors else 0.0
 
+    def between(self, frozen: ByChanges) -> float:
+        """The difference of the derivatives by an interpolation and by one of lower degree."""
+        if frozen.lower is None:
+            return 0.0
+        change = self.change(frozen.numbers)
+        return abs(frozen.derivative(change) - frozen.lower(change))
+
     def change(self, numbers: Callable[[RunAnalyses], Complexes]) -> Complexes:
         """The derivatives of numbers of the analyses by one quotient."""
         s, t = (self.side, 0.0) if self.side else (1.0, -1.0)

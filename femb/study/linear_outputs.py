@@ -28,11 +28,13 @@ from femb.linear.margins import Margins, disk_margin, margins_of
 from femb.linear.norms import h2_norm, peak_gain
 from femb.linear.peak_loads import PeakLoad, peak_loads
 from femb.linear.state_space import StateSpace
+from femb.results.results import Results
+from femb.run.events import corners_of
 from femb.run.static_derivatives import StaticForm, of_critical
 from femb.study.budget_output import BudgetOutput
+from femb.study.extremes import Extreme, extreme
 from femb.study.outputs import (
     BY_ANALYSES,
-    BY_STEPS,
     LOST,
     Analyses,
     ByChanges,
@@ -46,7 +48,6 @@ from femb.study.outputs import (
 )
 from femb.study.run_outputs import (
     ANALYSES,
-    AROUND,
     EventTime,
     Final,
     FirstFrequency,
@@ -59,8 +60,6 @@ from femb.study.run_outputs import (
     Rms,
     SettlingTime,
     SmoothMaximum,
-    by_weights,
-    weights_at_peak,
 )
 
 # Margins of the loop of the controllers. One that is not stable has none: all are zero, its sensitivity is infinite.
@@ -536,45 +535,49 @@ class PeakLoadOutput(StudyOutput):
     analysis: Annotated[str, OneOf(ANALYSES)] = "run"
     """as with other outputs"""
 
-    def _peak(self, analyses: Analyses, at: float | None = None) -> PeakLoad:
-        """That of a run, or at one of its output times (s)."""
-        results = analyses.results(self.analysis)
+    def _peak(self, results: Results, at: float | None = None) -> PeakLoad:
+        """That of results, or at one of their output times (s)."""
         peaks = {peak.load: peak for peak in peak_loads(results, [self.item], (at, at)).peaks}
         if self.load not in peaks:
             hint = nearest(self.load, peaks)
             raise ResultError(f"{self.item} has no load {self.load!r}{hint}; there are: {', '.join(peaks)}")
         return peaks[self.load]
 
-    def _magnitudes(self, analyses: Analyses, times: Floats, upper: bool) -> Floats:
-        """The largest values, or the smallest times -1, at output times of a run."""
-        known = analyses.results(self.analysis).time
-        found = [self._peak(analyses, float(known[np.argmin(np.abs(known - t))])) for t in times]
+    def _magnitudes(self, results: Results, times: Floats, upper: bool) -> Floats:
+        """The largest values, or the smallest times -1, at the output times next to some (s)."""
+        found = [self._peak(results, float(results.time[np.argmin(np.abs(results.time - t))])) for t in times]
         return np.array([each.maximum if upper else -each.minimum for each in found])
 
     def value(self, analyses: Analyses) -> float:
-        return self._peak(analyses).largest
+        return self._peak(analyses.results(self.analysis)).largest
 
-    def _weighted(self, analyses: Analyses) -> tuple[Floats, Floats, bool]:
-        """Output times around the peak of a run, the weights of values there, and whether it is a largest value."""
-        peak, time = self._peak(analyses), analyses.results(self.analysis).time
+    def _found(self, analyses: Analyses) -> tuple[Extreme, bool]:
+        """The place of the peak of a run, and whether it is a largest value."""
+        return analyses.once(("extreme", self.name), lambda: self._extreme(analyses.results("run"), analyses))
+
+    def _extreme(self, results: Results, analyses: Analyses) -> tuple[Extreme, bool]:
+        peak = self._peak(results)
         upper = peak.maximum == peak.largest
-        k = int(np.searchsorted(time, peak.time_of_maximum if upper else peak.time_of_minimum))
-        first = max(k - AROUND, 0)
-        near = time[first : k + AROUND + 1]
-        places, weights = weights_at_peak(near, self._magnitudes(analyses, near, upper), k - first)
-        return near[places], weights, upper
+        k = int(np.searchsorted(results.time, peak.time_of_maximum if upper else peak.time_of_minimum))
+        place = extreme(
+            results.time, k, corners_of(results), lambda times: self._magnitudes(analyses.at(times), times, upper)
+        )
+        return place, upper
+
+    def between(self, analyses: Analyses) -> Floats:
+        return self._found(analyses)[0].instants
 
     def instants(self, analyses: Analyses) -> Floats | None:
-        return self._weighted(analyses)[0] if self.analysis == "run" else None
+        return np.zeros(0)
 
     def frozen(self, analyses: Analyses) -> ByChanges:
         if self.analysis != "run":
             return self.by_values(BY_ANALYSES)
-        times, weights, upper = self._weighted(analyses)
-        return by_weights(weights, lambda other: self._magnitudes(other, times, upper), BY_STEPS)
+        place, upper = self._found(analyses)
+        return place.by_changes(lambda results, times: self._magnitudes(results, times, upper))
 
     def unit(self, analyses: Analyses) -> str:
-        return self._peak(analyses).unit
+        return self._peak(analyses.results(self.analysis)).unit
 
 
 OUTPUTS: dict[str, type[StudyOutput]] = {

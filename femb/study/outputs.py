@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 # How outputs are differentiated that do not follow from equations at a frozen state.
+# Results of a run that have further instants between its output times.
+BETWEEN = "between"
 BY_ANALYSES, BY_STEPS = "by differences of the analysis", "by the same steps beside the value"
 # The modal assurance criterion of a mode that is lost from its track.
 LOST = 0.5
@@ -42,7 +44,11 @@ class Analyses(Protocol):
     """The analyses of one run of a study, each carried out when an output first asks for it."""
 
     def results(self, analysis: str) -> Results:
-        """Results of "run", the motion in time, or "static", the equilibria as the loads grow."""
+        """Results of "run", the motion in time, or "static", the equilibria as the loads grow; of "between", the motion
+        with the instants ``between`` output times, where derivatives of it are taken."""
+
+    def at(self, times: Floats) -> Results:
+        """The motion of a nominal run at any times (s), beside whose value its derivatives are taken."""
 
     def modes(self, held: str | None, start: str | None, damped: bool) -> Modes:
         """The natural modes."""
@@ -106,13 +112,14 @@ class ByChanges:
     numbers : (n,) of a model, real or complex; what is taken from the nominal one, as shapes and frequencies, is frozen
     in it. derivative : of the output by the changes (n,) of them. way : empty where it follows from equations; else
     what is carried out beside the value, of which differences are taken. elements : the way of parameters of single
-    elements, which are many.
+    elements, which are many. lower : the derivative by an interpolation of lower degree, where there is one.
     """
 
     numbers: Callable[[Analyses], Complexes]
     derivative: Callable[[Complexes], float]
     way: str = ""
     elements: ByElements | None = None
+    lower: Callable[[Complexes], float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +167,10 @@ class StudyOutput(Description):
     def instants(self, analyses: Analyses) -> Floats | None:
         """The output times (s) of a nominal run from which its derivative follows; None for all."""
         return None
+
+    def between(self, analyses: Analyses) -> Floats:
+        """The instants (s) between output times of a nominal run from which its derivative follows."""
+        return np.zeros(0)
 
     def by_values(self, way: str) -> ByChanges:
         """By its values beside the nominal one."""

@@ -9,14 +9,16 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError, ResultError
 from femb.base.quantity import Group
-from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Ints, OneOf, Unit
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit
 from femb.elements.beam.results import BeamResults
 from femb.results.groups import groups
 from femb.results.names import STRESSES, named, one_unit
 from femb.results.pointing import MEASURES, PERCENT, pointing
 from femb.results.results import Results
+from femb.run.events import corners_of
 from femb.run.static import StaticResults
 from femb.run.static_derivatives import StaticNumber
+from femb.study.extremes import Extreme, extreme
 from femb.study.outputs import BY_ANALYSES, BY_STEPS, VISIBLE, Analyses, ByChanges, ByElements, StudyOutput
 
 
@@ -134,66 +136,50 @@ class Statistic(StudyOutput):
         return history(analyses.results(self.analysis), self.of)
 
 
-# Output times around a peak by which it is interpolated, and the part of the quadratic term that the sum of the cubic
-# and the quartic one may be: ten times in a period have it, a corner or a jump has more.
-AROUND, SMOOTH = 5, 0.1
+def at_times(results: Results, name: str, times: Floats) -> Floats:
+    """(n,) a quantity of results at the output times next to some (n,), s."""
+    found = history(results, name)
+    near: Floats = found.values[np.argmin(np.abs(found.time[:, None] - times), axis=0)]
+    return near
 
 
-def weights_at_peak(time: Floats, x: Floats, k: int) -> tuple[Ints, Floats]:
-    """Places about an extreme value k of x (T,) at times (T,), and the weights of the values there in the extreme value
-    of the polynomial through them; of place k alone where x is not smooth, and at ends.
+class Extremum(Statistic):
+    """Base of the extreme values of a history: derivatives are of the extreme value between output times.
 
-    The extreme value of the motion moves with a parameter, so that the derivative of the value at the output time
-    beside it is another. To first order the weights, which move too, do not change the extreme value.
+    factor : of the largest value with the sign, in the output.
     """
-    first = min(max(k - AROUND // 2, 0), len(x) - AROUND)
-    alone = np.array([k]), np.ones(1)
-    if first < 0 or not 0 < k < len(x) - 1:
-        return alone
-    places = first + np.arange(AROUND)
-    powers = np.vander((time[places] - time[k]) / (0.5 * (time[k + 1] - time[k - 1])), increasing=True)
-    _, slope, bend, *others = terms = np.linalg.solve(powers, x[places])
-    if not np.sum(np.abs(others)) < SMOOTH * abs(bend):
-        return alone
-    s = -0.5 * slope / bend
-    for _ in range(AROUND):
-        s -= np.polyval(np.polyder(terms[::-1]), s) / np.polyval(np.polyder(terms[::-1], 2), s)
-    return (places, np.linalg.solve(powers.T, s ** np.arange(AROUND))) if abs(s) <= 1.0 else alone
 
+    factor: ClassVar[float] = 1.0
 
-def by_weights(weights: Floats, numbers: Callable[[Analyses], Floats], way: str) -> ByChanges:
-    """By the changes of numbers (n,) of a run, of which the output is a weighted sum to first order."""
-    return ByChanges(lambda other: numbers(other).astype(complex), lambda change: float(weights @ change.real), way)
+    def sign(self, x: float) -> float:
+        """The sign with which an extreme value is the largest."""
+        raise NotImplementedError
 
+    def _found(self, analyses: Analyses) -> tuple[Extreme, float]:
+        """The place of the extreme value, and its sign."""
+        return analyses.once(("extreme", self.name), lambda: self._extreme(analyses))
 
-class Extreme(Statistic):
-    """Base of the extreme values of a history: derivatives are of the extreme value between output times."""
-
-    def _weighted(self, analyses: Analyses) -> tuple[Floats, Floats]:
-        """Output times of a run, and the weights of the values there."""
+    def _extreme(self, analyses: Analyses) -> tuple[Extreme, float]:
         time, x = self._inside(analyses)
         k = self.place(x)
         assert k is not None
-        places, weights = weights_at_peak(time, x, k)
-        return time[places], weights * (1.0 if self.reduced(time, x) == x[k] else -1.0)
+        sign, corners = self.sign(x[k]), corners_of(analyses.results("run"))
+        return extreme(time, k, corners, lambda t: sign * at_times(analyses.at(t), self.of, t)), sign
+
+    def between(self, analyses: Analyses) -> Floats:
+        return self._found(analyses)[0].instants
 
     def instants(self, analyses: Analyses) -> Floats | None:
-        return self._weighted(analyses)[0]
+        return np.zeros(0)
 
     def frozen(self, analyses: Analyses) -> ByChanges:
         if self.analysis != "run":
             return super().frozen(analyses)
-        times, weights = self._weighted(analyses)
-
-        def numbers(other: Analyses) -> Floats:
-            found = self._history(other)
-            near: Floats = found.values[np.argmin(np.abs(found.time[:, None] - times), axis=0)]
-            return near
-
-        return by_weights(weights, numbers, BY_STEPS)
+        place, sign = self._found(analyses)
+        return place.by_changes(lambda results, t: sign * at_times(results, self.of, t), self.factor)
 
 
-class Maximum(Extreme):
+class Maximum(Extremum):
     """The largest value."""
 
     kind: ClassVar[str] = "max"
@@ -201,17 +187,24 @@ class Maximum(Extreme):
     def place(self, x: Floats) -> int | None:
         return int(np.argmax(x))
 
+    def sign(self, x: float) -> float:
+        return 1.0
 
-class Minimum(Extreme):
+
+class Minimum(Extremum):
     """The smallest value."""
 
     kind: ClassVar[str] = "min"
+    factor: ClassVar[float] = -1.0
 
     def place(self, x: Floats) -> int | None:
         return int(np.argmin(x))
 
+    def sign(self, x: float) -> float:
+        return -1.0
 
-class Peak(Extreme):
+
+class Peak(Extremum):
     """The largest magnitude."""
 
     kind: ClassVar[str] = "peak"
@@ -221,6 +214,9 @@ class Peak(Extreme):
 
     def reduced(self, time: Floats, x: Floats) -> float:
         return float(np.max(np.abs(x)))
+
+    def sign(self, x: float) -> float:
+        return float(np.copysign(1.0, x))
 
 
 class PeakTime(Statistic):

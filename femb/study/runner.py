@@ -27,7 +27,7 @@ from femb.run.static import StaticResults, static
 from femb.run.static_derivatives import StaticSide
 from femb.small_motions.beside import Neighbours
 from femb.small_motions.eigenproblem import EigenProblem
-from femb.study.outputs import Analyses, ModeOutput, StudyOutput
+from femb.study.outputs import BETWEEN, Analyses, ModeOutput, StudyOutput
 from femb.study.study import Build
 from femb.system.moving_ground import mass_properties
 from femb.system.system import System
@@ -177,7 +177,7 @@ class RunAnalyses:
 
     motion : by which the motion in time is carried out; by default ``simulate``. differentiated : whether modes keep
     their matrices. sides : of the models of a parameter, what tells what differs; central : whether this is the nominal
-    one of these.
+    one of these. between : s, times of the motion beside its output times. at_times : gives it at any times.
     """
 
     described: Described
@@ -193,6 +193,8 @@ class RunAnalyses:
     differentiated: bool = False
     sides: Neighbours | None = None
     central: bool = False
+    between: Floats = field(default_factory=lambda: np.zeros(0))
+    at_times: Callable[[Floats], Results] | None = None
 
     @property
     def reference(self) -> Analyses:
@@ -272,9 +274,17 @@ class RunAnalyses:
         )
 
     def results(self, analysis: str) -> Results:
-        if analysis not in self.found:
+        if analysis not in self.found and analysis == BETWEEN:
+            assert self.motion is not None
+            self.found[BETWEEN] = self.motion(self.described.model, self.options)
+        elif analysis not in self.found:
             self.found[analysis] = self._static() if analysis == "static" else self._motion()
         return self.found[analysis]
+
+    def at(self, times: Floats) -> Results:
+        assert self.at_times is not None
+        self.results("run")
+        return self.at_times(times)
 
     def modes(self, held: str | None, start: str | None, damped: bool) -> Modes:
         key = (held, start or self.start, damped)
@@ -313,7 +323,8 @@ class RunAnalyses:
 
     def _motion(self) -> Results:
         if self.motion is not None:
-            return self.motion(self.described.model, self.options)
+            found = self.results(BETWEEN)
+            return found.without(self.between) if self.between.size else found
         file, text = self._file("results.h5"), self.described.text
         return simulate(self.described.model, self.options, out=file, case_text=text, force=True)
 
@@ -363,4 +374,4 @@ class FormAnalyses:
     def _refused(self, *given: object, **options: object) -> NoReturn:
         raise ResultError("a form has loops and their transfer functions alone: leave this output, or the form, out")
 
-    results = modes = mass_properties = solution = small_motions = differing = static_side = critical = _refused
+    results = modes = mass_properties = solution = small_motions = differing = static_side = critical = at = _refused

@@ -48,7 +48,7 @@ from femb.steppers.replay import ReplayError
 from femb.study.beside import BesideValue
 from femb.study.jointly import Jointly, groups, merged
 from femb.study.linear_outputs import OUTPUTS
-from femb.study.outputs import BY_STEPS, ByChanges, StudyOutput
+from femb.study.outputs import BETWEEN, BY_STEPS, ByChanges, StudyOutput
 from femb.study.runner import RunAnalyses, Runner
 from femb.study.study import Build, Study, given_entries, multiplied, read_study
 from femb.study.variables import Variable
@@ -386,11 +386,22 @@ class Differences(CaseFamily):
     recorded: RecordedRun | None = None
     tangents: RunTangents | None = None
     halved = False
+    between = np.zeros(0)
 
     def analyses(self, entries: dict[str, Any]) -> RunAnalyses:
         analyses = super().analyses(entries)
-        analyses.motion, analyses.differentiated = self._motion, True
+        analyses.motion, analyses.differentiated, analyses.between = self._motion, True, self.between
+        analyses.at_times = lambda times: self.recorded.at(times) if self.recorded else self.nominal.results("run")
         return analyses
+
+    def _look_between(self, outputs: Iterable[StudyOutput]) -> None:
+        """Let the motions have the instants between output times from which derivatives of outputs of runs follow."""
+        found = np.unique(np.concatenate([np.zeros(0), *(each.between(self.nominal) for each in outputs)]))
+        if self.recorded is None or not found.size:
+            return
+        self.between = self.recorded.between = found[~np.isin(found, self.recorded.times)]
+        self.nominal.between = self.between
+        self.nominal.found[BETWEEN] = self.recorded.at(np.union1d(self.recorded.times, self.between))
 
     def _motion(self, model: Model, run: Run) -> Results:
         """The results of the nominal motion, and then of its steps beside it."""
@@ -473,6 +484,7 @@ class Differences(CaseFamily):
             frozen = {name: output.frozen(self.nominal) for name, output in self.outputs.items()}
             of_runs = {i: each for i, each in enumerate(frozen.values()) if each.way == BY_STEPS}
             runs = list(of_runs)
+            self._look_between([list(self.outputs.values())[i] for i in runs])
             others = [name for i, name in enumerate(frozen) if i not in runs]
             for parameter in (each.parameter for each in self.parameters):
                 for key in (key for key in parameter.keys if key.startswith("run.")):
@@ -553,6 +565,7 @@ class Differences(CaseFamily):
             return None
         outputs, time = list(self.outputs.values()), self.nominal.results("run").time
         parts = [time if (at := outputs[i].instants(self.nominal)) is None else at for i in runs]
+        parts += [outputs[i].between(self.nominal) for i in runs]
         # the first, from which displacements count, too
         return self.recorded.tangents(np.unique(np.concatenate([time[:1], *parts])))
 
@@ -571,6 +584,7 @@ class Differences(CaseFamily):
         """(o, 2): derivatives by a parameter and their errors, of what is not known before; first : the analyses beside
         it by the first step."""
         best, missing = known.copy(), np.flatnonzero(~np.isfinite(known[:, 1])).tolist()
+        between = np.zeros(len(best))
         problem: ReplayError | None = None
         small = np.array([max(SMALL_OF_RUNS, self.small) if each.way else self.small for each in frozen])
         for step in steps:
@@ -584,10 +598,11 @@ class Differences(CaseFamily):
                         problem = found
                         continue
                     if not np.isfinite(best[i, 1]) or error < best[i, 1]:
-                        best[i] = derivative, error
+                        best[i], between[i] = (derivative, error), beside.between(each)
             enough = small * np.abs(best[:, 0]) + NOTHING * np.abs(values) / of.scale
             if np.all((best[:, 1] <= enough)[missing]) or (beside.columns and beside.settled and not beside.curved):
                 break
         if problem is not None and not np.all(np.isfinite(best)):
             raise refusal(of.parameter, str(problem)) from problem
+        best[:, 1] += between
         return best

@@ -1,13 +1,18 @@
 """Derivatives of extreme values of runs are those between output times, which move with the parameters."""
 
 import cmath
+import importlib
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import femb
-from femb.study.run_outputs import weights_at_peak
+from femb.study.extremes import extreme
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+PAGE = importlib.import_module("validation_sensitivities")
 MASS, STIFFNESS, DAMPING, RATE = 2.0, 50.0, 1.5, 0.8
 BLOCK = f"""
 [bodies.block]
@@ -47,24 +52,155 @@ def test_peaks_between_output_times(tmp_path, sign):
     step = 1e-30
     exact = [first_peak(STIFFNESS + 1j * step, DAMPING), first_peak(STIFFNESS, DAMPING + 1j * step)]
     exact = np.array([each.imag / step for each in exact])
-    # of the polynomial through times of which 25 are in a period; those at the output time beside the peak are 1e-2 off
-    np.testing.assert_allclose(found.derivatives, [exact, sign * exact], rtol=2e-4)
-
-
-def test_a_corner_is_no_peak_between_output_times():
-    time = np.linspace(0.0, 1.0, 21)
-    for x in (1.0 - np.abs(time - 0.5), np.where(time <= 0.5, time, 0.2), np.minimum(time, 0.4)):
-        places, weights = weights_at_peak(time, x, int(np.argmax(x)))
-        assert places.tolist() == [int(np.argmax(x))]
-        assert weights.tolist() == [1.0]
-
-
-def test_a_constant_has_the_weight_of_its_place():
-    assert weights_at_peak(np.linspace(0.0, 1.0, 9), np.ones(9), 4)[1].tolist() == [1.0]
+    # those at the output time beside the peak are 1e-2 off
+    np.testing.assert_allclose(found.derivatives, [exact, sign * exact], rtol=1e-7)
 
 
 def test_weights_give_the_extreme_value_of_a_sine():
     time = np.linspace(0.0, 1.0, 21)
-    x = np.sin(4.0 * time - 0.3)
-    places, weights = weights_at_peak(time, x, int(np.argmax(x)))
-    assert weights @ x[places] == pytest.approx(1.0, abs=1e-6)
+    found = extreme(time, 10, np.zeros(0), lambda t: np.sin(4.0 * t - 0.3))
+    assert found.weights @ np.sin(4.0 * found.times - 0.3) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_a_constant_has_weights_of_one():
+    time = np.linspace(0.0, 1.0, 9)
+    found = extreme(time, 4, np.zeros(0), np.ones_like)
+    assert found.weights.sum() == pytest.approx(1.0)
+    assert found.corner == -1
+
+
+def test_corners_are_between_pieces():
+    """The largest value of a tooth is that before its edge, which is not seen from the other side."""
+    found = extreme(np.linspace(0.0, 1.0, 6), 2, np.array([0.7, 0.43]), lambda t: np.where(t < 0.43, t * t, 0.1))
+    assert (found.corner, found.times.max() < 0.43) == (1, True)
+    assert found.slope == pytest.approx(0.86)
+    assert found.weights @ found.times**2 == pytest.approx(0.43**2)
+
+
+# By spring, damper, mass and arm: the rate before the latch, of docs/theory/sensitivities.md's anchors; it is negative.
+RATES = {"spring": 3.0034965046, "damper": -0.42559794371, "mass": -0.021128453353, "arm": 0.50330644323}
+
+
+@pytest.mark.parametrize("words", [[], pytest.param(["run.method=rk"], marks=pytest.mark.slow)])
+def test_the_peak_before_a_latch(tmp_path, words):
+    """It was that of the output time before, 0.02 to 0.1 s earlier, by twice the size."""
+    table = PAGE.MOTIONS["panel with a latch"]
+    case = tmp_path / "case.toml"
+    case.write_text(table.case)
+    of = {
+        "peak": {"kind": "peak", "of": "joints.hinge.angle rate"},
+        "low": {"kind": "min", "of": "joints.hinge.angle rate"},
+    }
+    words = ["run.output_interval=0.1", "run.rtol=1e-10", *words]
+    found = femb.sensitivities(case, of, {name: table.by[name] for name in RATES}, overrides=words)
+    wanted = np.array(list(RATES.values()))
+    off = np.abs(found.derivatives - [wanted, -wanted])
+    assert np.all(off < 1e-6 * np.max(np.abs(wanted)))
+    assert np.all(off < 3.0 * found.errors + 1e-9)
+
+
+SLIDE = """
+[bodies.block]
+mass = 5.0
+inertia = 1.0
+[joints.slide]
+kind = "prismatic"
+first = { body = "ground", axis = [1, 0, 0] }
+second = { body = "block" }
+start = 0.02
+rates = [0.0]
+"""
+PD = """
+[loads.push]
+kind = "motor"
+joint = "slide"
+force = 0.0
+[controllers.hold]
+kind = "pid"
+input = "joints.slide.stroke"
+rate = "joints.slide.stroke rate"
+proportional = 80.0
+derivative = 12.0
+period = 0.1
+outputs = ["loads.push.force"]
+"""
+STOP = """
+[loads.push]
+kind = "motor"
+joint = "slide"
+force = -1.0
+[springs.stop]
+kind = "stops"
+joint = "slide"
+lower = 0.0
+stiffness = 2e4
+exponent = 1.0
+"""
+TABLE = """
+[loads.push]
+kind = "motor"
+joint = "slide"
+force = 1.0
+profile = { shape = "table", times = [0.0, 0.33, 0.5, 2.0], values = [0.0, 0.5, -0.6, 0.0] }
+"""
+OF_RATE, FORCE = "joints.slide.stroke rate", "springs.stop.force"
+
+
+def sampled(mass, proportional, derivative, period):
+    """The rates at the samples, between which the force is held."""
+    x, v = 0.02, 0.0
+    for _ in range(10):
+        a = -(proportional * x + derivative * v) / mass
+        x, v = x + period * v + 0.5 * period**2 * a, v + period * a
+        yield v
+
+
+def bounced(mass, stiffness, force):
+    """The largest force of a stop on a block that falls into it from 0.02 m."""
+    push = -force
+    energy = push * 0.02
+    return push + cmath.sqrt(push * push + 2.0 * stiffness * energy) + 0.0 * mass
+
+
+def accelerated(mass, time, value):
+    return value / mass + 0.0 * time
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "keys", "exact"),
+    [
+        (
+            PD, ("peak", OF_RATE),
+            ["bodies.block.mass", "controllers.hold.proportional", "controllers.hold.derivative",
+             "controllers.hold.period"],
+            lambda *p: -min(sampled(*p), key=lambda v: complex(v).real),
+        ),
+        (STOP, ("peak", FORCE), ["bodies.block.mass", "springs.stop.stiffness", "loads.push.force"], bounced),
+        (
+            TABLE, ("max", "joints.slide.stroke acceleration"),
+            ["bodies.block.mass", "loads.push.profile.times.1", "loads.push.profile.values.1"], accelerated,
+        ),
+    ],
+)  # fmt: skip
+def test_peaks_at_samples_stops_and_corners(tmp_path, text, of, keys, exact):
+    """Those at output times beside them were up to twice the size."""
+    case = tmp_path / "case.toml"
+    case.write_text(SLIDE + text + '[run]\nduration = 0.7\nrtol = 1e-9\noutput_interval = 0.07\nmethod = "radau"\n')
+    found = femb.sensitivities(case, {"peak": {"kind": of[0], "of": of[1]}}, keys)
+    values = [complex(x) for x in found.nominal]
+    wanted = [exact(*values[:k], x + 1e-30j, *values[k + 1 :]).imag * 1e30 for k, x in enumerate(values)]
+    off = np.abs(found.derivatives[0] - wanted) * np.abs(found.nominal)
+    size = np.max(np.abs(wanted * found.nominal))
+    assert np.all(off < 1e-7 * size)
+    assert np.all(off < 3.0 * found.errors[0] * np.abs(found.nominal) + 1e-9 * size)
+
+
+def test_the_error_has_the_interpolation(tmp_path):
+    """Of coarse steps, between whose ends the motion is a polynomial of the method."""
+    case = tmp_path / "block.toml"
+    case.write_text(
+        BLOCK.replace("rtol = 1e-10", "rtol = 1e-4").replace("output_interval = 0.05", "output_interval = 0.2")
+    )
+    found = femb.sensitivities(case, {"peak": {"kind": "peak", "of": "joints.rail.stroke"}}, ["springs.s.stiffness"])
+    off = abs(found.derivatives[0, 0] - first_peak(STIFFNESS + 1e-30j, DAMPING).imag * 1e30)
+    assert off < found.errors[0, 0] < 0.1 * abs(found.derivatives[0, 0])
