@@ -301,7 +301,7 @@ def static(
         try:
             for state in _states(path, options):
                 if critical and states and state.negative != states[-1].negative:
-                    found += critical_between(path, states[-1], state)
+                    found += critical_between(path, states[-1], state)[: critical - len(found)]
                 states.append(state)
                 recording.add(*static_frame(path.statics, system, len(states) - 1, state))
                 if reporter is not None:

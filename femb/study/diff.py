@@ -148,7 +148,7 @@ def _of_runs(first: Results, second: Results, names: tuple[str, str]) -> Iterato
         rounded = each.scale + each.largest < ROUNDING * sizes[each.unit]
         scale = sizes[each.unit] if rounded else each.scale
         part = 0.0 if each.largest == 0.0 else each.largest / scale if scale else np.inf
-        where = f"{each.quantity}, {each.where} at {each.time:.4g} s" if part else each.quantity
+        where = f"{each.quantity}, {each.where} at {first.instants([each.time], '.4g')[0]}" if part else each.quantity
         yield DiffRow(where, each.unit, f"{each.scale:.4g}", f"{each.largest:.3g}", part)
 
 

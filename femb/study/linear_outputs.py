@@ -537,7 +537,10 @@ class PeakLoadOutput(StudyOutput):
 
     def _peak(self, results: Results, at: float | None = None) -> PeakLoad:
         """That of results, or at one of their output times (s)."""
-        peaks = {peak.load: peak for peak in peak_loads(results, [self.item], (at, at)).peaks}
+        found = peak_loads(results, [self.item], (at, at)).peaks
+        if len(items := dict.fromkeys(peak.item for peak in found)) > 1:
+            raise ResultError(f"got the item {self.item!r}, wanted one of: {', '.join(items)}")
+        peaks = {peak.load: peak for peak in found}
         if self.load not in peaks:
             hint = nearest(self.load, peaks)
             raise ResultError(f"{self.item} has no load {self.load!r}{hint}; there are: {', '.join(peaks)}")

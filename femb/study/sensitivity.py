@@ -249,7 +249,8 @@ def outputs_of(study: Study, of: By) -> dict[str, StudyOutput]:
         if word not in OUTPUTS:
             known = [*study.outputs, *OUTPUTS]
             raise ModelError(f"of: no output {text!r}{nearest(word, known)}; there are: {', '.join(known)}")
-        found[text] = _made(text, {"kind": word, **dict(map(_pair, pairs))})
+        # names have no slash
+        found[text] = _made(text.replace("/", "."), {"kind": word, **dict(map(_pair, pairs))})
     return found
 
 

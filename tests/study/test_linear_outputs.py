@@ -228,6 +228,27 @@ force = [0, 0, -100.0]
 """
 
 
+ARM = """
+[bodies.hub]
+mass=2.0
+inertia=1.0
+[bodies.arm]
+mass=1.0
+inertia=1.0
+[joints.hinge]
+kind="revolute"
+first={body="hub", axis=[0,0,1], at=[0.3,0,0]}
+second={body="arm", at=[-0.5,0,0]}
+rates=[0.4]
+[springs.hinge]
+kind="joint"
+joint="hinge"
+stiffness=3.0
+[run]
+duration=1.0
+"""
+
+
 def test_critical_loads_and_peak_loads_are_those_of_a_column(tmp_path):
     path = tmp_path / "column.toml"
     path.write_text(COLUMN)
@@ -243,6 +264,30 @@ def test_critical_loads_and_peak_loads_are_those_of_a_column(tmp_path):
     assert np.isnan(found["none"][0])
     assert found["root"][0] == pytest.approx(100.0, rel=1e-6)
     assert units["root"] == "N"
+
+
+def test_both_planes_of_a_column_buckle_at_once_but_one_load_is_wanted(tmp_path):
+    path = tmp_path / "column.toml"
+    path.write_text(COLUMN)
+    found = [femb.static(path, critical=count, factor=10.0) for count in (1, 2)]
+    assert [len(each.critical_load_factors) for each in found] == [1, 2]
+    assert found[1].critical_load_factors == pytest.approx(found[0].critical_load_factors[0], rel=1e-6)
+    first = femb.static(path)
+    path.write_text(COLUMN.replace("-100.0", "-101.0"))
+    rows = [row.name for row in femb.diff(first, femb.static(path)).rows if row.part]
+    assert any(" at state " in name for name in rows)
+    assert not any(name.endswith(" s") for name in rows)
+
+
+def test_an_item_with_loads_is_named_in_full_where_two_have_the_name(tmp_path):
+    path = tmp_path / "arm.toml"
+    path.write_text(ARM)
+    text = "peak_load item=joints/hinge load='torque z'"
+    assert femb.sensitivities(path, text, "springs.hinge.stiffness").values[0] > 0.0
+    with pytest.raises(
+        femb.FembError, match="got the item 'hinge', wanted one of: appendages/hinge, joints/hinge, springs/hinge"
+    ):
+        femb.sensitivities(path, text.replace("joints/", ""), "springs.hinge.stiffness")
 
 
 def test_problems_are_told_before_the_first_run(case):
