@@ -4,6 +4,7 @@ Grids that rigid elements carry move with these; other ties are rows. Masses are
 PARAM,COUPMASS says otherwise.
 """
 
+import re
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from scipy.linalg import block_diag
 
-from femb.base.bulk_cards import Units
+from femb.base.bulk_cards import Units, fields_of, kind_of
 from femb.base.bulk_data import BulkData, Card, Logical, is_input
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints, Sparse
@@ -91,6 +92,7 @@ def read_structure(path: str | Path, unit: float | str | Units = 1.0, logical: L
         bars = [f"{card}" for each in sections for card in each.all("PBAR") if unused_factors(card)]
         if bars:
             warnings.warn(f"{path}: {', '.join(bars)}: K1 and K2 are ignored, since I12 is not 0", FembWarning)
+        _check_designed(data)
         if reduced := [name for name in ("ASET", "ASET1", "OMIT", "OMIT1") if name in data.cards]:
             warnings.warn(
                 f"{path}: {', '.join(reduced)}: is left out: all freedoms are kept, not those alone", FembWarning
@@ -106,6 +108,32 @@ def read_structure(path: str | Path, unit: float | str | Units = 1.0, logical: L
         raise ModelError(f"{path}: {error}") from error
     except np.linalg.LinAlgError as error:
         raise ModelError(f"{path}: a number of its stiffness or mass is out of range: {error}") from error
+
+
+def _check_designed(data: BulkData) -> None:
+    """Raise ModelError where SOL 200 replaces fields before its first analysis: by an equation, or by another value."""
+    if not any(re.match(r"\s*SOL\s+(200|DESOPT)\b", line, re.IGNORECASE) for line in data.control):
+        return
+    starts = {card.id: card.value(2) for card in data.all("DESVAR")}
+    for card in data.all("DVPREL1", "DVPREL2", "DVMREL1", "DVMREL2", "DVCREL1", "DVCREL2"):
+        kind, number, name = (card.value(k) for k in (1, 2, 3))
+        if card.name.endswith("1"):
+            owner = next((own for own in data.all(kind) if own.id == number), None)
+            if owner is None or not (isinstance(name, int) or (kind_of(kind) == "read" and name in fields_of(kind))):
+                continue
+            pairs = card.rest(8)
+            terms = [(starts.get(a), b) for a, b in zip(pairs[::2], pairs[1::2], strict=False)]
+            given = owner.value(name - 2 if isinstance(name, int) else name)
+            known = [own for term in (*terms, (given, 0.0)) for own in term]
+            if not all(isinstance(each, (int, float)) for each in known):
+                continue
+            value = (card.value(6) or 0.0) + sum(a * b for a, b in terms)
+            if abs(value - given) <= 1e-3 * abs(given):
+                continue
+        raise ModelError(
+            f"{card}: SOL 200 replaces {name} of {kind} {number} by that of its design variables before the first "
+            "analysis: give the deck that it punches, or another SOL where the cards have their values"
+        )
 
 
 @dataclass

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from femb.base.errors import FembWarning
+from femb.base.errors import FembWarning, ModelError
 from femb.fem.bulk_model import read_structure
 
 E, NU, RHO = 7e10, 0.3, 2700.0
@@ -435,3 +435,20 @@ def test_walls_of_snorm_zero_have_their_own_normals(tmp_path):
     ]
     assert abs(found[0] - found[1]).max() > 1e-6 * abs(found[0]).max()
     np.testing.assert_array_equal(found[1], found[2])
+
+
+def test_values_that_an_optimisation_replaces_are_refused(tmp_path):
+    """SOL 200 takes those of its design variables: other ones, or by an equation, than the card's."""
+    bar = [grid(1, 0, 0), grid(2, 1, 0), "CROD,1,2,1,2", "PROD,2,1,3.-4", METAL, "DESVAR,5,A,1.5"]
+    own = {"same": "DVPREL1,9,PROD,2,A\n,5,2.-4", "other": "DVPREL1,9,PROD,2,4\n,5,3.-4",
+           "equation": "DVPREL2,9,PROD,2,A,,,7\n,DESVAR,5"}  # fmt: skip
+    for kind, card in own.items():
+        for sol in ("SOL 200", "SOL 101"):
+            path = tmp_path / "deck.bdf"
+            path.write_text("\n".join([sol, "CEND", "BEGIN BULK", *bar, card, "ENDDATA", ""]))
+            if kind == "same" or sol == "SOL 101":
+                with pytest.warns(FembWarning, match="optimisation"):
+                    read_structure(path)
+            else:
+                with pytest.raises(ModelError, match=r"9: SOL 200 replaces (A|4) of PROD 2 by that of its design var"):
+                    read_structure(path)
