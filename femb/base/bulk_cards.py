@@ -103,6 +103,8 @@ CGAP     stiffness of the start, KA or KB, along the line or CID | EID PID=EID G
 PGAP     closed where U0 is not above 0     | PID U0=0 F0 KA:F/L KB:F/L=0 KT:F/L=0
 RBE1     rigid                              | EID W...
 RBE2     rigid                              | EID GN CM GM...
+CRIGD1   as RBE2 of all components          | EID GN GM...
+CRIGD2   as RBE2, components of each grid   | EID GN W...
 RBE3     means, UM is another choice of the same rows | EID - REFGRID REFC W...
 RBAR     rigid                              | EID GA GB CNA=0 CNB=0 CMA=0 CMB=0
 RROD     rigid along its line               | EID GA GB CMA CMB
@@ -118,7 +120,7 @@ LEFT_OUT = {
     r"DEFORM|DAREA|DLOAD|"
     r"[RT]LOAD\d|ACSRCE|TIC|DELAY|DPHASE|NOLIN\d|TF|LOADCL?\w*|LOADT|UNBALNC)",
     "supports": r"(SPC\w*|SUP\w+|BNDF\w*|BNDFIX\d?)",
-    "sets": r"([ABCQU]SET\d?|OMIT\d?|CSUPEXT|SE[A-Z]SET\d?|SESET|SEQ[SG]\w*|SEBSET\d|SECSET\d|SESUP|RELEASE|SET\d|"
+    "sets": r"([ABCQU]SET\d?|OMIT\d?|CSUPEXT|SE[A-Z]SET\d?|SESET|SEQ[SG]\w*|SEBSET\d|SECSET\d|SESUP|RELEASE|SET\d?|"
     r"BSET|DEFUSET|EPOINT|SEELT|SEEXCLD|SENQSET|SEDLINK|SEDRSP\d|SEBNDRY|SECONCT|SEEXCLD)",
     "requests and solution": r"(EIG\w+|FREQ\d?|TSTEP\w*|NLP\w+|NLSTEP|RAND\w+|TABRND\w|TAB[LD]\w*|TABDMP\d|DTI\w*|"
     r"DMI|PLOTEL\w*|"
@@ -148,7 +150,8 @@ REFUSED = {
     "made by NASTRAN itself": r"(ADAPT|PVAL|ELSET|GMCURV|GMSURF|GMBC|GMSPC|GMLOAD|GMCORD|FEEDGE|FEFACE|EGRID|GRIDG|"
     r"CGEN|SPCG|ERRTOL|EQUATION|INTSRF|PART)",
     "elements of COSMIC NASTRAN": r"([CP]QDMEM\d?|[CP]TRMEM|[CP]QUAD[12]|[CP]TRIA[12]|[CP]QDPLT|[CP]TRPLT\d?|[CP]TRBSC|"
-    r"[CP]TRIM6|[CP]TRSHL|CWEDGE|CIHEX\d|PIHEX|[CP]ELBOW|[CP]IS2D8|[CP]TRAPRG|[CP]TRIARG|[CP]TORDRG|CNGRNT|CRIGD\w)",
+    r"[CP]TRIM6|[CP]TRSHL|CWEDGE|CIHEX\d|PIHEX|[CP]ELBOW|[CP]IS2D8|[CP]TRAPRG|[CP]TRIARG|[CP]TORDRG|CNGRNT|CRIGD3|CRIGDR)",
+    "contact of OptiStruct, which may tie parts": r"(SURF|CONTACT|PCONT\w*|TIE)",
     "connections of meshes": r"(CSEAM|PSEAM|RSPLINE|CINTC|RJOINT)",
     "not yet": r"(CBEAM3|PBEAM3|PBMSECT|PBRSECT|CHEXA1|CHEXA2|PANEL|PBARN\d|CDUM\d|NSM\w*)",
 }  # fmt: skip

@@ -404,7 +404,7 @@ LONGEST = 100
 def _read(path: Path, units: Units, logical: tuple[tuple[str, str], ...], state: tuple[int, int]) -> BulkData:
     lines = list(_lines(path, path.parent, dict(logical), 0))
     texts = [line if isinstance(line, str) else "" for line in lines]
-    begins = [k for k, line in enumerate(texts) if re.match(r"\s*BEGIN\s*(BULK|SUPER|$)", line, re.IGNORECASE)]
+    begins = [k for k, line in enumerate(texts) if re.match(r"\s*BEGIN\w*\s*(BULK|SUPER|$)", line, re.IGNORECASE)]
     ends = [k for k, line in enumerate(texts) if re.match(r"\s*CEND\b", line, re.IGNORECASE)]
     first = (begins[0] + 1) if begins else (ends[0] + 1 if ends else 0)
     if absent := [line for line in lines[:first] if isinstance(line, Exception)]:
@@ -414,7 +414,7 @@ def _read(path: Path, units: Units, logical: tuple[tuple[str, str], ...], state:
     sections: dict[int, list[str]] = {}
     number, kept = 0, True
     for line in texts[first - bool(begins) :]:
-        if begins and re.match(r"\s*BEGIN\b", line, re.IGNORECASE):
+        if begins and re.match(r"\s*BEGIN\w*\s*(BULK|SUPER|MASSID|AUXMODEL|$)", line, re.IGNORECASE):
             found = re.search(r"SUPER\s*=\s*(\d+)", line, re.IGNORECASE)
             number, kept = int(found[1]) if found else 0, "MASSID" not in line.upper()
         elif kept:

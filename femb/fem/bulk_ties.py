@@ -72,6 +72,12 @@ def _rigid(data: BulkData) -> Iterator[tuple[Card, dict[int, list[int]], dict[in
         if absent := [number for number in owned if number not in data["GRID"]]:
             raise ModelError(f"{card}: grid {absent[0]} of GM is not in the file")
         yield card, {lead: ALL}, dict.fromkeys(owned, components)
+    for card in data.all("CRIGD1", "CRIGD2"):
+        grids = card.ids("GM") if card.name == "CRIGD1" else [data.known(card, k) for k in _pairs(card)]
+        if absent := [number for number in grids if number not in data["GRID"]]:
+            raise ModelError(f"{card}: grid {absent[0]} is not in the file")
+        own = [ALL] * len(grids) if card.name == "CRIGD1" else [card.components(k + 1) for k in _pairs(card)]
+        yield card, {data.known(card, "GN"): ALL}, dict(zip(grids, own, strict=True))
     for card in data.all("RBAR", "RTRPLT"):
         names = "ABC"[: 3 if card.name == "RTRPLT" else 2]
         grids = [data.known(card, f"G{name}") for name in names]
@@ -92,6 +98,12 @@ def _rigid(data: BulkData) -> Iterator[tuple[Card, dict[int, list[int]], dict[in
                 into[data.known(card, k)] = card.components(k + 1)
                 k += 2
         yield card, free, moved
+
+
+def _pairs(card: Card) -> list[int]:
+    """The places of the grids of a CRIGD2, each before its components."""
+    first = card.place("W")
+    return [k for k in range(first, first + len(card.rest("W")), 2) if card.value(k) is not None]
 
 
 def _others(grids: list[int], free: Mapping[int, list[int]]) -> dict[int, list[int]]:

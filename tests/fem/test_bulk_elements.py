@@ -452,3 +452,24 @@ def test_values_that_an_optimisation_replaces_are_refused(tmp_path):
             else:
                 with pytest.raises(ModelError, match=r"9: SOL 200 replaces (A|4) of PROD 2 by that of its design var"):
                     read_structure(path)
+
+
+def test_older_rigid_elements_are_those_of_today(tmp_path):
+    bars = [grid(1, 0, 0), grid(2, 1, 0), grid(3, 1, 0.3), grid(4, 1, -0.2, 0.1), "CBAR,1,2,1,2,0.,0.,1.", METAL,
+            "PBAR,2,1,1.-4,2.-9,6.-9,3.-9", "CBAR,2,2,3,1,0.,0.,1.", "CBAR,3,2,4,1,0.,0.,1."]  # fmt: skip
+    same = {"CRIGD1,9,2,3,4": "RBE2,9,2,123456,3,4", "CRIGD2,9,2,3,123,4,1235": "RBE2,8,2,123,3\nRBE2,9,2,1235,4"}
+    for old, new in same.items():
+        one, other = (read(tmp_path, *bars, each) for each in (old, new))
+        np.testing.assert_array_equal(one.stiffness.toarray(), other.stiffness.toarray())
+        assert (one.joints is None) == (other.joints is None)
+
+
+@pytest.mark.parametrize("word", ["BEGIN_BULK", "BEGING BULK", "BEGIN BULK"])
+def test_bulk_data_begin_with_words_that_nastran_takes(tmp_path, word):
+    path = tmp_path / "deck.bdf"
+    rod = [grid(1, 0, 0), grid(2, 1, 0), "CROD,1,2,1,2", "PROD,2,1,3.-4", METAL, "SET,5,GRID,LIST\n,1,2"]
+    path.write_text("\n".join(["SOL 101", "CEND", "TITLE=MA", word, *rod, "ENDDATA", ""]))
+    assert read_structure(path).size == 6
+    path.write_text("\n".join(["BEGIN BULK", *rod, "CONTACT,1,SLIDE,1,2", "ENDDATA", ""]))
+    with pytest.raises(ModelError, match="CONTACT \\(contact of OptiStruct, which may tie parts\\): not read"):
+        read_structure(path)
