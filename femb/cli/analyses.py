@@ -49,10 +49,11 @@ def _in_time(
 
     analysis : such as ``femb.simulate``. resume, extend : whether it continues a run, and by how long (s).
     """
-    from femb.results.storage.read import part_of
+    from femb.results.storage.read import last_time, part_of
 
+    goes_on = resume or extend is not None
     with reported():
-        if force and (resume or extend is not None):
+        if force and goes_on:
             raise OptionError("--force: begins anew, wanted without --resume and --extend")
         loaded, options = runnable(case, overrides)
         file = folder_of(case, out) / "results.h5"
@@ -74,10 +75,20 @@ def _in_time(
         progress = Progress(options.duration, quiet)
 
         def kept(error: BaseException) -> str:
-            written = [path for path, old in previous.items() if stamp(path) not in (None, old)]
-            return f"the results up to there are in {written[0]}" if written else ""
+            # a run that is continued may leave its earlier part, where that is longer
+            written = [path for path, old in previous.items() if stamp(path) and (goes_on or stamp(path) != old)]
+            if not written:
+                return ""
+            ends = [last_time(path) or 0.0 if goes_on else 0.0 for path in written]
+            there = f"t = {max(ends):.6g} s" if max(ends) > progress.time else "there"
+            return f"the results up to {there} are in {written[ends.index(max(ends))]}"
 
-        with running(loaded, progress, lambda: f"interrupted at t = {progress.time:.6g} s", kept):
+        def reached() -> str:
+            # a run that is continued shows its time with its first step
+            begun = progress.time or not goes_on
+            return f"interrupted at t = {progress.time:.6g} s" if begun else "interrupted before the run went on"
+
+        with running(loaded, progress, reached, kept):
             results = analysis(loaded.model, options, out=file, case_text=loaded.text, progress=progress, **continues)
         _say(results, file, quiet)
 

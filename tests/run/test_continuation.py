@@ -17,6 +17,7 @@ from models import refuses
 import femb
 from femb.base.errors import ContinuationError, ModelError, ResultError
 from femb.base.memory import recall, remembered
+from femb.base.progress import Progress
 from femb.cli import cli
 from femb.elements import Ground, JointEnd, JointFriction, JointStops, Latch, PointMass, Revolute, RigidBody
 from femb.profiles import Polynomial
@@ -135,6 +136,49 @@ def bouncing():
     model.add(Revolute("hinge", JointEnd("ground", axis=(0, 0, 1)), JointEnd("arm")))
     model.add(JointStops("stop", "hinge", lower=-0.3, stiffness=3e3))
     return model, {"duration": 0.6, "method": "radau", "rtol": 1e-4}, (0.22, 0.26, 0.3)
+
+
+class Until:
+    """A reporter that interrupts a run at a time; the last checkpoint is before 0.2 s."""
+
+    early = True
+
+    def __init__(self, end):
+        self.end = end
+
+    def message(self, text):
+        """Nothing."""
+
+    def update(self, t):
+        """Interrupt the run after its end."""
+        Until.early = t < 0.2
+        if t > self.end:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_continuation_that_ends_early_leaves_the_longer_record(tmp_path, monkeypatch, killed):
+    """Outputs lie beyond the last checkpoint: interrupted between the two, results have what was recorded before, also
+    of a process that was killed twice; and the run goes on to the same end."""
+    file, whole = tmp_path / "a.h5", run(hinged(), tmp_path / "whole.h5")
+    monkeypatch.setattr(checkpoints.Checkpoints, "due", property(lambda self: Until.early))
+
+    def ended(end, kill, **words):
+        with monkeypatch.context() as patch:
+            if kill:
+                patch.setattr(ResultWriter, "finish", lambda *content: None)
+            with pytest.raises(KeyboardInterrupt):
+                run(hinged(), file, progress=Until(end), **words)
+
+    ended(0.6, killed)
+    for end in (0.4, 0.3) if killed else ():
+        ended(end, True, resume=True)
+    ended(0.35, False, resume=True)
+    found = Results.read(file)
+    assert (found.status, found.message) == ("failed", "interrupted")
+    np.testing.assert_array_equal(found.time, whole.time[:13])
+    assert {each.name for each in tmp_path.iterdir()} == {"a.h5", "whole.h5"}
+    same(whole, run(hinged(), file, resume=True))
 
 
 @pytest.mark.parametrize("made", [in_orbit, pushed, slow(pushed_in_steps), bouncing])
@@ -389,6 +433,12 @@ def test_commands(tmp_path, monkeypatch):
     assert code == 2
     assert "'--extend': 0.0 is not in the range x>0" in stderr
     assert femb_run("--extend", "1", "--resume")[0] == femb_run("--resume", "--force")[0] == 2
+    monkeypatch.setattr(Progress, "update", Mock(side_effect=KeyboardInterrupt))
+    whole = "the results up to t = 0.6 s are in cases/out/results.h5"
+    assert femb_run("--extend", "0.2") == (130, f"interrupted before the run went on\n{whole}\n")
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    assert femb_run("--resume") == (0, "")
     file.write_text(CASE.replace("mass = 2.0", "mass = 3.0"))
     for word in (["--resume"], ["--extend", "1"]):
         code, stderr = femb_run(*word)

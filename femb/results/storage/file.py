@@ -24,7 +24,7 @@ from femb.base.errors import ResultError
 from femb.base.quantity import Group
 from femb.results.groups import ArrayAttributes
 from femb.results.storage.hdf5 import ORDERED, OpenFile, write_hdf5
-from femb.results.storage.journal import JournalReader, ResultJournal
+from femb.results.storage.journal import JournalReader, ResultJournal, old_of, outruns
 from femb.results.storage.read import FRAMES, RECORD, Earlier, is_finished, lazily, opened, part_of, read_content
 
 # The results of a file that this process has just written: names and shapes are known without reading it again.
@@ -212,6 +212,7 @@ class ResultWriter(Writer):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.is_dir():
                 raise IsADirectoryError("it is a folder")
+            self._earlier = earlier.path if earlier is not None else None
             kept = (earlier.blocks(), earlier.checkpoint) if earlier is not None else ()
             self._journal = ResultJournal(self.file, _started(attributes), static, *kept)
 
@@ -230,9 +231,11 @@ class ResultWriter(Writer):
     ) -> None:
         """Record the end of the run, and arrays that were not known before; write the HDF5 file.
 
-        ``file`` is then the path of the results. Raises ResultError where there is no room for the HDF5 file; all
-        blocks and the end of the run stay in the journal.
+        ``file`` is then the path of the results. A continuation that ends early leaves the earlier part of the run
+        where that is longer. Raises ResultError where there is no room for the HDF5 file; all blocks and the end of the
+        run stay in the journal.
         """
+        before, source = self._earlier, self.file
         with _writing(self.path):
             self._journal.set_status(status, message, statistics)
             if more:
@@ -240,8 +243,14 @@ class ResultWriter(Writer):
             draft = self.path.with_name(f".{self.path.name}.draft")
             draft.unlink(missing_ok=True)
             try:
-                with OpenFile(self.file) as file:
-                    journal = JournalReader(file, self.file)
+                if status != "complete" and before == self.file and outruns(old_of(before), before):
+                    source = old_of(before)
+                with OpenFile(source) as file:
+                    journal = JournalReader(file, source)
+                    journal.attributes[""] |= {"status": status, "message": message}
+                    if status != "complete" and before == self.path and _frames(before) > journal.frames:
+                        self.file = before
+                        return
                     static = journal.static
                     if journal.record:
                         record = np.frombuffer(journal.record, np.uint8)
@@ -257,8 +266,8 @@ class ResultWriter(Writer):
                     draft.replace(self.file)
             finally:
                 draft.unlink(missing_ok=True)
-        if status == "complete":
-            part_of(self.path).with_suffix(".part.old").unlink(missing_ok=True)
+        if status == "complete" or source != part_of(self.path):
+            old_of(part_of(self.path)).unlink(missing_ok=True)
 
     def content(self) -> Content:
         """The results written; arrays of a finished file are read on first use."""
@@ -267,6 +276,10 @@ class ResultWriter(Writer):
     def close(self) -> None:
         """Close the journal; the status stays."""
         self._journal.close(discard=self.file == self.path)
+
+
+def _frames(path: Path) -> int:
+    return len(read_content(path).series["time"])
 
 
 def write_content(content: Content, path: str | Path) -> None:

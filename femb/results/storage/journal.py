@@ -48,7 +48,7 @@ class ResultJournal:
     """The writer of a journal: creates the file, locks it, appends.
 
     blocks, checkpoint : of the part of a run that this one continues; they are in the file before it has its name. A
-    file of that name, which a killed run left, gets the suffix ``.old``.
+    file of that name, which a killed run left, gets the suffix ``.old``, unless one of the same run is longer.
     Raises OSError where that fails, BlockingIOError where another process writes to it.
     """
 
@@ -76,7 +76,8 @@ class ResultJournal:
                     with OpenFile(path) as existing:
                         if is_locked(existing.fileno()):
                             raise BlockingIOError
-                    path.replace(path.with_name(path.name + ".old"))
+                    if not outruns(old_of(path), path):
+                        path.replace(old_of(path))
                 self._file = renamed(self._file, draft, path)
             except BaseException:
                 draft.unlink()
@@ -158,6 +159,24 @@ class ResultJournal:
             os.ftruncate(self._file, self._size)
             raise
         self._size = end
+
+
+def old_of(journal: Path) -> Path:
+    """The file of what a killed run left, while a continuation of it is in the journal."""
+    return journal.with_name(journal.name + ".old")
+
+
+def outruns(first: Path, second: Path) -> bool:
+    """Whether a journal is of the same run as the second, and has more output times."""
+    try:
+        with OpenFile(first) as one, OpenFile(second) as two:
+            found, other = JournalReader(one, first), JournalReader(two, second)
+    except (ResultError, OSError):
+        return False
+    about = [
+        ({**each.attributes[""], "status": "", "message": ""}, each.attributes.get("run")) for each in (found, other)
+    ]
+    return found.frames > other.frames and about[0] == about[1]
 
 
 class JournalReader:

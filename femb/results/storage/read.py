@@ -17,7 +17,7 @@ from femb.base.memory import LAYOUT, layout_of, recall
 from femb.base.quantity import selection_note
 from femb.base.values import shown
 from femb.results.storage.hdf5 import Listing, OpenFile, read_array
-from femb.results.storage.journal import JournalReader, arrays_of, is_journal
+from femb.results.storage.journal import JournalReader, arrays_of, is_journal, old_of
 
 STATUSES = ("running", "complete", "failed")
 KILLED = "the process ended before the run did"
@@ -339,7 +339,7 @@ def unfinished(path: Path) -> Earlier | None:
     """The run that ended before its time, of a result file of this path: its journal, or a file with the status
     "failed"; None where there is none. Raises ResultError where a file is damaged."""
     part = part_of(path)
-    for file in (part, path, part.with_name(part.name + ".old")):
+    for file in (part, path, old_of(part)):
         if file.exists():
             earlier = read_earlier(file)
             # a complete journal had no room for its result file
@@ -349,11 +349,14 @@ def unfinished(path: Path) -> Earlier | None:
 
 def killed_at(path: Path) -> float | None:
     """The last output time (s) of a run of this result file whose process ended; None where there is none to lose."""
-    part = part_of(path)
-    if part.exists() and not is_being_written(path):
-        with suppress(ResultError):
-            time = read_content(part).series.get("time")
-            return float(time[-1]) if time is not None and len(time) else None
+    return None if is_being_written(path) else last_time(part_of(path))
+
+
+def last_time(path: Path) -> float | None:
+    """The last output time (s) of a result file or a journal; None without one."""
+    with suppress(ResultError):
+        time = read_content(path).series.get("time")
+        return float(time[-1]) if time is not None and len(time) else None
     return None
 
 
