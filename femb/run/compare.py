@@ -19,7 +19,6 @@ from femb.base.options import FORMULATIONS, METHODS, METHODS_OF, Run
 from femb.base.progress import Reporter, reporting
 from femb.base.types import Floats
 from femb.model.model import Model
-from femb.numerics import rotations
 from femb.results.groups import groups
 from femb.results.results import Results, results_of
 from femb.run.calling import RunOptions, read_call
@@ -179,8 +178,8 @@ def _largest(kind: _Kind, first: Results, second: Results, names: tuple[str, str
         if not a.size:
             continue
         gaps, size = measure(a, b)
-        # NaN counts as the largest difference
-        gaps = np.where(np.isnan(gaps), np.inf, gaps)
+        # NaN counts as the largest difference, unless all is equal
+        gaps = np.where(np.isnan(gaps), 0.0 if np.array_equal(a, b, equal_nan=True) else np.inf, gaps)
         k, before = int(np.argmax(gaps)), found.get(unit)
         scale = float(np.max(size, initial=before.scale if before else 0.0, where=np.isfinite(size)))
         if before is None or gaps[k] > before.largest:
@@ -206,10 +205,9 @@ def _numbers(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def _angles(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Angles between attitudes, by sine and cosine of the half angle for accuracy; p and -p are the same attitude."""
-    p = rotations.multiply(rotations.conjugate(first), second)
-    angle = 2.0 * np.arctan2(np.linalg.norm(p[..., 1:], axis=-1), np.abs(p[..., 0]))
-    return _over_items(angle), np.full(len(first), np.pi)
+    """Angles between attitudes, by the chord of quaternions, which is zero of equal ones; p and -p are one attitude."""
+    chord = np.minimum(*(np.linalg.norm(second - sign * first, axis=-1) for sign in (1.0, -1.0)))
+    return _over_items(4.0 * np.arcsin(0.5 * chord)), np.full(len(first), np.pi)
 
 
 COLUMNS = ("formulation", "reference", "quantity", "unit", "largest", "time", "where", "scale")

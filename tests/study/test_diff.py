@@ -8,6 +8,7 @@ from models import of_parts, refuses
 from shared_runs import invoked
 
 import femb
+from femb.numerics.rotations import multiply
 
 
 def swinging(stiffness, damping=0.5):
@@ -55,6 +56,28 @@ def test_rounding_stands_behind_what_differs():
     wanted = np.linalg.norm(noise[1] - noise[0], axis=1).max() / np.pi
     assert turn.part == pytest.approx(wanted, rel=1e-9)
     assert found.largest == pytest.approx(1e-9 / np.linalg.norm(results.bodies["m"].position, axis=1).max(), rel=1e-6)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-3, 2.0, np.pi])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_angles_between_attitudes(angle, sign):
+    """Zero of equal ones to the last bit, also of a file with places without a number; p and -p are one attitude."""
+    results = femb.simulate(swinging(200.0), duration=1.0, output_interval=0.1)
+    attitude = np.random.default_rng(2).normal(size=(11, 4))
+    attitude /= np.linalg.norm(attitude, axis=1)[:, None]
+    turned = attitude
+    if angle:
+        axis = np.array([2.0, -3.0, 6.0]) / 7.0
+        turned = multiply(attitude, np.append(np.cos(0.5 * angle), np.sin(0.5 * angle) * axis)[None])
+    series = [{**results.series, "bodies/m/quaternion": each} for each in (attitude, sign * turned)]
+    for each in series:
+        each["bodies/m/velocity"] = np.full((11, 3), np.nan)
+    found = femb.diff(*(femb.Results(each, results.static, results.attributes) for each in series))
+    if not angle and sign > 0.0:
+        assert found.largest == 0.0
+        return
+    (row,) = (row for row in found.rows if row.name.startswith("orientation"))
+    np.testing.assert_allclose(row.part * np.pi, angle, rtol=1e-3, atol=1e-15)
 
 
 def test_runs_that_differ_in_what_a_sensor_measures_are_not_equal(tmp_path):
