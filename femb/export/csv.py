@@ -1,7 +1,6 @@
 """Tables of time histories as text, for spreadsheets and other programs; numpy only."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from functools import partial
 from itertools import cycle, groupby, product
 from pathlib import Path
@@ -13,7 +12,7 @@ from femb.base.errors import ResultError
 from femb.base.quantity import AXES, ENDS, Group
 from femb.base.types import Floats, Ints
 from femb.pictures.files import Span, chosen_times, writing
-from femb.results.names import Named, named
+from femb.results.names import Named, fits_item, named
 from femb.results.results import Results, results_of
 from femb.results.view import INERTIAL
 
@@ -52,8 +51,8 @@ def export_csv(
         every: interval of the output times to write.
         at: instant (s) to write alone; the output time that is nearest to it is taken.
         times: first and last instant, s; None for those of the results.
-        items: names of the items to write, in which * and ? are wildcards; by default all but the audit and the
-            accounts of the budget, "audit" and as "drivers".
+        items: names of the items to write as "tip" or "beams/tip", in which * and ? are wildcards; by default all but
+            the audit and the accounts of the budget, "audit" and as "drivers".
         what: names of quantities, such as "hub.position" or "boom.tip.deflection.z", to write alone, into one table.
         progress: called as ``progress(done, total)`` after every file.
 
@@ -80,11 +79,11 @@ def export_csv(
     if not groups:
         raise ResultError("these results have nothing over time but the time itself, so there is no table to export")
     for pattern in items:
-        if not any(fnmatchcase(group.name, pattern) for group in groups.values()):
+        if not any(fits_item(group, (pattern,)) for group in groups.values()):
             there = listing(dict.fromkeys(group.name for group in groups.values()))
             raise ResultError(f"items: got {pattern!r}; items are {there}")
     if items:
-        groups = {name: g for name, g in groups.items() if any(fnmatchcase(g.name, pattern) for pattern in items)}
+        groups = {name: g for name, g in groups.items() if fits_item(g, items)}
     else:
         groups = {name: g for name, g in groups.items() if g.path.partition("/")[0] not in ACCOUNTS} or groups
     files = [f"{name}.csv" for name in groups]

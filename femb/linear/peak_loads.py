@@ -7,7 +7,6 @@ docs/howto/loads.md.
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from femb.base.values import names_of, span_of
 from femb.elements.beam.results import BeamResults, section_loads
 from femb.elements.shell.results import ShellResults, failure_index_at, surface_stress_at, von_mises
 from femb.results.array_file import Arrays, write_arrays
+from femb.results.names import fits_item
 from femb.results.results import Results, results_of
 
 SECTION_LOADS = (
@@ -190,9 +190,9 @@ def peak_loads(
     groups: list[Group] = [*results.appendages.values(), *results.beams.values(), *results.shells.values()]
     groups += [*results.joints.values(), *results.springs.values()]
     for pattern in names_of("items", items, ResultError):
-        if not any(_fits(group, (pattern,)) for group in groups):
+        if not any(fits_item(group, (pattern,)) for group in groups):
             raise ResultError(f"no loads of {pattern!r}; there are: {listing({group.path: None for group in groups})}")
-    chosen = [group for group in groups if not items or _fits(group, items)]
+    chosen = [group for group in groups if not items or fits_item(group, items)]
     envelopes = {
         group.name: _envelope(group, time, inside)
         for group in chosen
@@ -212,10 +212,6 @@ def peak_loads(
         notes[root.path] = f", on {root.parent}, torque about ({at}) m of it"
     counted = "state" if results.method == "static" else "s"
     return PeakLoads(results.title, tuple(peaks), envelopes, counted, shells, notes)
-
-
-def _fits(group: Group, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(group.name, text) or fnmatchcase(group.path, text) for text in patterns)
 
 
 def _peaks(

@@ -16,9 +16,9 @@ from fnmatch import fnmatchcase
 
 from femb.base.errors import ResultError
 from femb.pictures.sheets import FIGURES
-from femb.pictures.subject import Rows, Subject, fits
+from femb.pictures.subject import Rows, Subject
 from femb.pictures.words import component_name, words
-from femb.results.names import Named, named
+from femb.results.names import Named, fits, named
 
 SIDE_BY_SIDE = " | "
 

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
 from femb.pictures.drawing import LEGEND_LIMIT, Panel
 from femb.pictures.words import Channel, channels, words
+from femb.results.names import fits, full_names
 from femb.results.results import Results
 from femb.results.view import node_of
 
@@ -214,8 +214,8 @@ def matches(pattern: str, kind: str, name: str, count: int) -> tuple[bool, list[
 
     A pattern equal to a name matches it, so that names may contain brackets.
     """
-    for full in (name, f"{kind}/{name}"):
-        if pattern == full or (("*" in pattern or "?" in pattern) and fnmatchcase(full, pattern.replace("[", "[[]"))):
+    for full in full_names(f"{kind}/{name}"):
+        if fits(full, pattern):
             return True, []
         if not count:
             continue
@@ -225,11 +225,6 @@ def matches(pattern: str, kind: str, name: str, count: int) -> tuple[bool, list[
         if node is not None and fits(full, stem) and -count <= node < count:
             return True, [node % count]
     return False, []
-
-
-def fits(name: str, pattern: str) -> bool:
-    """Whether a name equals a pattern or matches its wildcards."""
-    return name == pattern or fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
 def _shown_node(group: Group, word: str, node: int | None) -> int | None:

@@ -12,8 +12,9 @@ models (``femb.small_motions.channels``), where these have the same quantity.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 import numpy as np
 
@@ -24,6 +25,23 @@ from femb.base.types import Floats
 from femb.base.values import shown
 from femb.elements.beam.results import BeamResults
 from femb.results.groups import NamedArrays
+
+
+def full_names(path: str) -> tuple[str, ...]:
+    """Names of an item by its path KIND/NAME in results: NAME, KIND/NAME and KIND.NAME."""
+    kind, _, name = path.partition("/")
+    return (name, path, f"{kind}.{name}") if name else (path,)
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Whether a name equals a pattern or matches its wildcards, * and ?."""
+    return name == pattern or fnmatchcase(name, pattern.replace("[", "[[]"))
+
+
+def fits_item(group: Group, patterns: Iterable[str]) -> bool:
+    """Whether a group of results is one of the patterns of items."""
+    return any(fits(name, pattern) for name in full_names(group.path) for pattern in patterns)
+
 
 # A named quantity of a group of results, with its array, unit and components.
 

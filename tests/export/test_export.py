@@ -20,6 +20,7 @@ from femb.export.catalogue import export_csv, export_vtu, export_xdmf
 from femb.export.formats import EXPORTERS
 from femb.numerics import rotations
 from femb.pictures import geometry
+from femb.pictures.subject import Subject
 from femb.results.results import Results
 from femb.results.storage.read import read_content
 
@@ -492,6 +493,21 @@ def test_tables_of_a_span_of_some_items_and_of_quantities_by_name(tmp_path):
     refuses("items: got 'mast'; items are 'hub'", export_csv, results, tmp_path, items=["mast"], error=ResultError)
     refuses("no such quantity", export_csv, results, tmp_path, what=["hub.warmth"], error=ResultError)
     assert invoked("export", tmp_path, "--item", "hub")[2] == "--item: the format vtu has no such option\n"
+
+
+@pytest.mark.parametrize("pattern", ["beams/right", "beams.right", "beams/r*", "beam?.right"])
+def test_items_with_their_kind_are_those_of_all_commands(tmp_path, pattern):
+    """Of a beam and a joint of one name the beam alone: in tables and figures."""
+    results = Results(*({path.replace("hinge", "right"): x for path, x in part.items()} for part in satellite()))
+    assert "right" in results.joints
+    assert [each.name for each in export_csv(results, tmp_path, items=["right"])] == [
+        "beam_right.csv",
+        "joint_right.csv",
+    ]
+    assert [each.name for each in export_csv(results, tmp_path, items=[pattern])] == ["beam_right.csv"]
+    assert {(kind, group.name) for kind, group, _ in Subject(results, [pattern]).chosen(results.tables)} == {
+        ("beams", "right")
+    }
 
 
 def test_the_catalogue_calls_the_exporter(tmp_path):
