@@ -340,10 +340,21 @@ SWEPT = ("parameter", "unit", "values", "frequencies", "damping", "labels")
 
 
 def _swept(text: str) -> tuple[str, list[float]]:
-    """The key and the values of KEY=FIRST:LAST:COUNT. Raises ModelError."""
-    from femb.vibration.mode_sweep import sweep_values
+    """The key and the values of KEY=FIRST:LAST:COUNT. Raises OptionError."""
+    key, _, rest = (part.strip() for part in text.partition("="))
+    wanted = "KEY=FIRST:LAST:COUNT in the unit of the entry, as bodies.hub.angular_velocity.2=0:10:21"
+    if not key or not rest:
+        raise OptionError(f"--sweep {text}: wanted {wanted}")
+    return key, _spaced(f"--sweep {text}", rest, wanted)
 
-    return sweep_values(text)
+
+def _spaced(given: str, text: str, wanted: str) -> list[float]:
+    """The values of FIRST:LAST:COUNT. Raises OptionError, which shows what was given."""
+    first, last, count = numbers(given, text, wanted, ":", 3)
+    if count < 2 or count % 1.0:
+        raise OptionError(f"{given}: wanted {wanted}")
+    step = (last - first) / (count - 1.0)
+    return [first + k * step for k in range(int(count) - 1)] + [last]
 
 
 @of_case("modes.npz", lambda words: ["modes.npz"] if words["sweep"] is None else ["sweep.npz", "sweep.h5"])
@@ -412,12 +423,7 @@ def modes(
 
 def _speeds(text: str) -> list[float]:
     """The speeds (rad/s) of FIRST:LAST:COUNT. Raises OptionError."""
-    wanted = "FIRST:LAST:COUNT, rad/s and two speeds or more, as 10:450:23"
-    first, last, count = numbers(f"--speeds {text}", text, wanted, ":", 3)
-    if count < 2 or count % 1.0:
-        raise OptionError(f"--speeds {text}: wanted {wanted}")
-    step = (last - first) / (count - 1.0)
-    return [first + k * step for k in range(int(count) - 1)] + [last]
+    return _spaced(f"--speeds {text}", text, "FIRST:LAST:COUNT, rad/s and two speeds or more, as 10:450:23")
 
 
 @of_case("unbalance.npz")

@@ -108,12 +108,16 @@ def pairs(option: str, texts: tuple[str, ...], wanted: str = "NAME=VALUE", last:
 
 
 def numbers(given: str, text: str, wanted: str, separator: str = ",", count: int | None = None) -> list[float]:
-    """The finite numbers of a text. Raises OptionError, which shows what was given."""
-    try:
-        result = [float(part) for part in text.split(separator)]
-    except ValueError:
-        result = [math.nan]
-    if not all(map(math.isfinite, result)) or count not in (None, len(result)):
+    """The finite numbers of a text. Raises OptionError, which shows what was given, and the part that is no number."""
+    result, parts = [], text.split(separator)
+    for part in parts if count in (None, len(parts)) else ():
+        try:
+            result.append(float(part))
+        except ValueError:
+            result.append(math.nan)
+        if not math.isfinite(result[-1]):
+            raise OptionError(f"{given}: {part.strip()!r} is no number: wanted {wanted}")
+    if not result:
         raise OptionError(f"{given}: wanted {wanted}")
     return result
 

@@ -219,19 +219,6 @@ class ModeSweep(Tabled):
         return save(draw_campbell(self.sweep().results()), Path(path))
 
 
-def sweep_values(text: str) -> tuple[str, list[float]]:
-    """The key and the values of KEY=FIRST:LAST:COUNT. Raises ModelError."""
-    key, _, numbers = text.partition("=")
-    try:
-        first, last, count = numbers.split(":")
-        values = np.linspace(float(first), float(last), int(count))
-    except ValueError:
-        values = np.zeros(0)
-    if not key.strip() or len(values) < 2:
-        raise ModelError(f"--sweep {text}: wanted KEY=FIRST:LAST:COUNT, as bodies.hub.angular_velocity.2=0:10:21")
-    return key.strip(), [float(value) for value in values]
-
-
 @one_blas_thread()
 def mode_sweep(
     build: "Callable[[float], Model | System]",

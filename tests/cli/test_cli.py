@@ -344,7 +344,10 @@ def test_picture(results):
     assert (code, stderr, stdout.strip()) == (0, "", str(results / "picture.png"))
     assert (results / "picture.png").read_bytes().startswith(b"\x89PNG")
     code, _, stderr = invoked("picture", results, "--times", "now")
-    assert (code, stderr) == (2, "--times now: wanted instants in s with commas between them, as 0,0.5,1\n")
+    assert (code, stderr) == (
+        2,
+        "--times now: 'now' is no number: wanted instants in s with commas between them, as 0,0.5,1\n",
+    )
 
 
 def test_animate(results):

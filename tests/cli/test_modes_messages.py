@@ -26,7 +26,23 @@ def test_modes_of_a_mechanism_whose_joints_carry_some_forces_whole(tmp_path):
 @pytest.mark.parametrize("speeds", ["10:450", "10:450:1", "10:450:2.5", "slow:fast:3"])
 def test_speeds_of_a_rotor_are_refused_by_their_own_name(tmp_path, speeds):
     output = said("unbalance", SATELLITE, "--speeds", speeds, "--out", tmp_path, code=2)
-    assert output.strip() == f"--speeds {speeds}: wanted FIRST:LAST:COUNT, rad/s and two speeds or more, as 10:450:23"
+    part = "'slow' is no number: " if "slow" in speeds else ""
+    assert output.strip() == (
+        f"--speeds {speeds}: {part}wanted FIRST:LAST:COUNT, rad/s and two speeds or more, as 10:450:23"
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "part"),
+    [("=0 rpm:6:4", "0 rpm"), ("=0:6 rpm:4", "6 rpm"), ("=0:6:inf", "inf"), ("=0:6:1", ""), ("=0:6", ""), ("", "")],
+)
+def test_the_part_of_a_sweep_that_is_wrong_is_named(tmp_path, values, part):
+    given, no_number = f"rotors.shaft.speed{values}", f"{part!r} is no number: " if part else ""
+    output = said("modes", SATELLITE, "--sweep", given, "--out", tmp_path, code=2)
+    assert output.strip() == (
+        f"--sweep {given}: {no_number}wanted KEY=FIRST:LAST:COUNT in the unit of the entry, as "
+        "bodies.hub.angular_velocity.2=0:10:21"
+    )
 
 
 def test_a_model_without_bodies_has_no_outputs_by_default(tmp_path):
@@ -125,4 +141,4 @@ def test_options_are_read_before_files_are_looked_for(tmp_path, words):
     for name in ("unbalance.npz", "sweep.npz", "shake.npz", "shaper.png", "linear.npz"):
         (tmp_path / name).write_bytes(b"")
     output = said(words[0], SATELLITE, *words[1:], "--out", tmp_path, code=2)
-    assert output.startswith(f"{words[1]} {words[2]}: wanted")
+    assert output.startswith((f"{words[1]} {words[2]}: wanted", f"{words[1]} {words[2]}: 'x' is no number: wanted"))
