@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Complexes, Floats
 from femb.results.results import Results
 from femb.run.events import corners_of
 from femb.steppers.replay import ReplayError
@@ -25,7 +25,8 @@ TIMES, PART, RESOLVED = 3, 0.25, 1e-8
 PLACES, CORRECTIONS = 200, 6
 _NODES = (1.0 - 2.0 * LEFT_OUT) * np.cos(np.pi * (np.arange(COUNT) + 0.5) / COUNT)
 _POWERS = np.vander(_NODES, increasing=True)
-_OF_VALUES, _OF_LOWER = (np.linalg.pinv(_POWERS[:, : degree + 1]) for degree in (COUNT - 1, LOWER))
+_OF_VALUES: Floats = np.linalg.inv(_POWERS)
+_OF_LOWER: Floats = np.asarray(np.linalg.pinv(_POWERS[:, : LOWER + 1]), dtype=np.float64)
 
 Values = Callable[[Results, Floats], Floats]
 """(n,) of results at some of their times."""
@@ -57,7 +58,7 @@ class Extreme:
         """The way a factor of it is differentiated, by the changes of values at the times and of the corner's
         instant."""
 
-        def numbers(other: Analyses) -> Floats:
+        def numbers(other: Analyses) -> Complexes:
             results = other.results(BETWEEN)
             corners = corners_of(results)
             first, last = (None if k is None else corners[k] for k in self.ends)
