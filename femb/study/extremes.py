@@ -25,7 +25,7 @@ TIMES, PART, RESOLVED = 3, 0.25, 1e-8
 PLACES, CORRECTIONS = 200, 6
 _NODES = (1.0 - 2.0 * LEFT_OUT) * np.cos(np.pi * (np.arange(COUNT) + 0.5) / COUNT)
 _POWERS = np.vander(_NODES, increasing=True)
-_OF_VALUES: Floats = np.linalg.inv(_POWERS)
+_OF_VALUES: Floats = np.asarray(np.linalg.inv(_POWERS), dtype=np.float64)
 _OF_LOWER: Floats = np.asarray(np.linalg.pinv(_POWERS[:, : LOWER + 1]), dtype=np.float64)
 
 Values = Callable[[Results, Floats], Floats]
