@@ -207,8 +207,10 @@ def _sheet(data: BulkData, card: Card, zoffs: float, thickness: float | None, we
     if not thickness > 0.0:
         raise card.fault("T", "a thickness above 0")
     named = {key: card.value(key) not in (None, 0) for key in ("MID1", "MID2", "MID3")}
-    if card.value("MID2") == -1:
-        raise card.refuse("plane strain, MID2 = -1")
+    strained = card.value("MID2") == -1
+    named["MID2"] &= not strained
+    if strained and card.value("MID1") not in data["MAT1"]:
+        raise card.refuse("plane strain, MID2 = -1, of another material than MAT1")
     if not (named["MID1"] or named["MID2"]):
         raise card.refuse("a wall without a material of stretching (MID1) or of bending (MID2)")
     own = {key: data.property(card, "MAT1 MAT8 MAT2", key) for key, given in named.items() if given}
@@ -230,6 +232,9 @@ def _sheet(data: BulkData, card: Card, zoffs: float, thickness: float | None, we
     elif not named["MID3"]:
         shear = NO_SHEAR
     (A, _, density), (D, _, _), (_, S, _) = (plane_stiffness(each) for each in (first, second, third))
+    if strained:
+        nu, G = A[0, 1] / A[0, 0], A[2, 2]
+        A[:2, :2] = 2.0 * G * (np.eye(2) + nu / (1.0 - 2.0 * nu))
     A = thickness * A * (1.0 if named["MID1"] else NO_STIFFNESS)
     D = thickness**3 / 12.0 * bending * D * (1.0 if named["MID2"] else NO_STIFFNESS)
     wall = wall_of_sheet(A, D, shear * thickness * S, thickness, density, -zoffs)

@@ -35,8 +35,8 @@ MAT8     plies and walls                    | MID E1:P E2:P NU12=0 G12:P=0 G1Z:P
 MAT9     solids                             | MID G:P...
 MAT11    solids                             | MID E1:P E2:P E3:P NU12 NU13 NU23 G12:P / G13:P G23:P
    RHO:D=0
-PSHELL   MID1 or MID2, MID3, MID4 may be blank | PID MID1 T:L MID2 K=1 MID3 TST=0.8333333333333333 NSM:M/L2=0 / Z1 Z2
-   MID4
+PSHELL   MID1 or MID2, MID3, MID4 may be blank; MID2 = -1 | PID MID1 T:L MID2 K=1 MID3 TST=0.8333333333333333 NSM:M/L2=0
+   / Z1 Z2 MID4
 PCOMP    laminates; LAM = SYM, MEM, BEND, SMEAR are refused but SYM | PID Z0:L NSM:M/L2=0 SB FT TREF GE LAM / PLIES...
 PCOMPG   laminates                          | PID Z0:L NSM:M/L2=0 SB FT TREF - LAM / PLIES...
 CQUAD4   walls with four corners            | EID PID=EID G1 G2 G3 G4 THETA=0 ZOFFS:L=0 / - TFLAG T1:L T2:L T3:L T4:L

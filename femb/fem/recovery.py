@@ -196,7 +196,7 @@ def _punched_solid(names: list[str], values: Floats) -> list[float | int | str]:
         axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), range(3)])
         axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
         mises = np.sqrt(0.5 * sum((a - b) ** 2 for a, b in zip(sizes, sizes[[1, 2, 0]], strict=True)))
-        rest = [-(x + y + z) / 3.0, mises], [], []
+        rest: tuple[list[float], ...] = [-(x + y + z) / 3.0, mises], [], []
         each = zip((x, y, z), (xy, yz, zx), sizes, axes, rest, strict=True)
         items += [int(grid), *(float(v) for a, b, c, d, e in each for v in (a, b, c, *d, *e))]
     return items

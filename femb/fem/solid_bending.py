@@ -91,7 +91,7 @@ def _wedge_axes(middle: Floats) -> Floats:
 
 def _linear(at: Floats) -> Floats:
     """(8, p): linear functions along each axis with 1 at a point of Gauss."""
-    return np.prod(0.5 + 6.0 * (at - 0.5)[:, None, :] * (_GAUSS - 0.5)[:, :, None], axis=0)
+    return np.asarray(np.prod(0.5 + 6.0 * (at - 0.5)[:, None, :] * (_GAUSS - 0.5)[:, :, None], axis=0))
 
 
 def _hexahedron_shear(B: Floats, at: Floats, of_own: Floats, own: Floats, volumes: Floats) -> None:

@@ -221,7 +221,7 @@ def _following(
     C, x = block.material.stiffness, nodes[block.cells[part]]
     B, G = bent(block.kind, bending or block.material.bending, x, block.points, block.weights, block.points)
     across, own = (worked(G, C, each, volumes) for each in (B, G))
-    return B, G, across, np.linalg.solve(own, across)
+    return B, G, across, np.asarray(np.linalg.solve(own, across))
 
 
 def released_heat(block: Block, nodes: Floats, part: slice, pressure: Floats) -> Floats | float:

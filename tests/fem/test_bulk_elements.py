@@ -473,3 +473,15 @@ def test_bulk_data_begin_with_words_that_nastran_takes(tmp_path, word):
     path.write_text("\n".join(["BEGIN BULK", *rod, "CONTACT,1,SLIDE,1,2", "ENDDATA", ""]))
     with pytest.raises(ModelError, match="CONTACT \\(contact of OptiStruct, which may tie parts\\): not read"):
         read_structure(path)
+
+
+def test_walls_of_plane_strain(tmp_path):
+    """A stretch has the energy of (1 - nu) E / ((1 + nu) (1 - 2 nu)); bending has next to none."""
+    cards = [grid(1, 0, 0), grid(2, 2, 0), grid(3, 2, 3), grid(4, 0, 3), "CQUAD4,1,2,1,2,3,4", METAL]
+    model = read(tmp_path, *cards, "PSHELL,2,1,.01,-1")
+    u = np.zeros(model.size)
+    u[model.dofs[:, 0]] = 1e-3 * model.nodes[:, 0]
+    wanted = (1.0 - NU) * E / ((1.0 + NU) * (1.0 - 2.0 * NU)) * 1e-6 * 0.01 * 6.0
+    assert u @ model.stiffness @ u == pytest.approx(wanted, rel=1e-6)
+    with pytest.raises(ModelError, match="PSHELL 2: plane strain, MID2 = -1, of another material than MAT1"):
+        read(tmp_path, *cards, "PSHELL,2,3,.01,-1", "MAT2,3,8.+10,2.+10,5.+9,6.+10,-4.+9,2.5+10,2700.")
