@@ -369,14 +369,14 @@ class FunctionResiduals:
             start += each.size
         i, j = self._place(space, of)
         A, B, C, D = parts[0], parts[1][:, j], parts[2][i], parts[3][i, j]
-        found = np.empty((len(of.abscissa), changes.shape[1]), dtype=complex)
+        x, y = np.empty((2, len(of.abscissa), len(space.A)), dtype=complex)
         for n, f in enumerate(of.abscissa):
             z = 2j * np.pi * f if space.dt is None else np.exp(2j * np.pi * f * space.dt)
             factors = lu_factor(z * np.eye(len(space.A)) - space.A)
-            x = lu_solve(factors, space.B[:, j].astype(complex))
-            y = lu_solve(factors, space.C[i].astype(complex), trans=1)
-            found[n] = D + x @ C + y @ B + np.einsum("a,abk,b->k", y, A, x, optimize=True)
-        return found
+            x[n] = lu_solve(factors, space.B[:, j].astype(complex))
+            y[n] = lu_solve(factors, space.C[i].astype(complex), trans=1)
+        inner = [np.sum((y @ by) * x, axis=1) for by in np.moveaxis(A, 2, 0)]
+        return np.asarray(D + x @ C + y @ B + np.array(inner).T)
 
     def stable_until(self, p: Floats, size: Floats, most: float) -> float:
         """The instant (s) up to the horizon after which a history changes by more than ``most`` times its size, as
