@@ -114,7 +114,10 @@ class PeakLoads(Tabled):
         for peak in self.peaks:
             sizes[peak.unit] = max(sizes.get(peak.unit, 0.0), peak.largest)
         when = f"at {self.time_unit}"
-        head = f"{'load':24}{'unit':>5}{'maximum':>13}{when:>10}{'place':>10}{'minimum':>13}{when:>10}{'place':>10}"
+        places = (len(place) for peak in self.peaks for place in (peak.place_of_maximum, peak.place_of_minimum))
+        wide = max(10, 2 + max(places, default=0))
+        ends = (f"{word:>13}{when:>10}{'place':>{wide}}" for word in ("maximum", "minimum"))
+        head = f"{'load':24}{'unit':>5}{''.join(ends)}"
         lines, item = [self.title] if self.title else [], ""
         for peak in self.peaks:
             if peak.item != item:
@@ -127,9 +130,9 @@ class PeakLoads(Tabled):
                 (peak.minimum, peak.time_of_minimum, peak.place_of_minimum),
             ):
                 if abs(value) > NOISE * sizes[peak.unit]:
-                    line += f"{factor * value:13.5g}{time:10.5g}{place:>10}"
+                    line += f"{factor * value:13.5g}{time:10.5g}{place:>{wide}}"
                 else:
-                    line += f"{0:13}{'':20}"
+                    line += f"{0:13}{'':{10 + wide}}"
             lines.append(line.rstrip())
         return "\n".join(lines)
 

@@ -25,6 +25,7 @@ from femb import (
     static,
 )
 from femb.elements.beam.results import section_loads
+from femb.linear.peak_loads import PeakLoad, PeakLoads
 from femb.pictures.figures import request, rows
 
 
@@ -145,6 +146,13 @@ def test_bad_requests_are_named(results, tmp_path):
     model = of_parts(PointMass("stone", mass=1.0), title="stone", gravity=(0, 0, -9.81))
     with pytest.raises(ResultError, match="no appendages, beams, shells, joints or springs"):
         peak_loads(simulate(model, duration=0.1))
+
+
+def test_columns_of_long_places_do_not_run_together():
+    peaks = [PeakLoad("beams/b", "force", "N", 1.0, 1.02, place, -1.0, 0.56, "0 m") for place in ("0.091001 m", "2 m")]
+    table = PeakLoads("", tuple(peaks), {}).table().splitlines()
+    assert "      1.02  0.091001 m" in table[-2]
+    assert len({len(line) for line in table[-3:]}) == 1
 
 
 def test_extremes_of_the_axial_stress_and_their_places_on_uneven_elements():
