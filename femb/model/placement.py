@@ -466,7 +466,8 @@ class Placement(Poses):
         for beam in beams:
             missing = [end for end in beam.attached if end is not None and not self.placed(end)]
             if beam.spans and len(missing) == 1:
-                what = f"is missing, and nothing says where {missing[0].host} is: give one of the two"
+                place = f" or bodies.{missing[0].body}.position" * (missing[0].body is not None)
+                what = f"is missing, and nothing says where {missing[0].host} is: give the length{place}"
                 raise ModelError.at((beam.table, beam.name, "length"), what)
             for end in missing:
                 if end.body is not None:

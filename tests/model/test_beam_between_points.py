@@ -82,7 +82,10 @@ end = { body = "dish" }
             {"start": Attachment("hub"), "end": Attachment("dish"), "curvature": (0, 0, 0.1)},
             "length: is missing: give it, or, for a straight beam",
         ),
-        ({"start": Attachment("hub"), "end": Attachment("loose")}, "is missing, and nothing says where 'loose' is"),
+        (
+            {"start": Attachment("hub"), "end": Attachment("loose")},
+            "is missing, and nothing says where 'loose' is: give the length or bodies.loose.position",
+        ),
         ({"start": Attachment("hub"), "end": Attachment("hub", at=(0, 0, 0)), "elements": 2}, "a beam needs a length"),
         (
             {"start": Attachment("hub", direction=(0, 1, 0)), "end": Attachment("dish")},
