@@ -65,7 +65,7 @@ POINT = together(
 @click.option("--residual-vectors", is_flag=True, help="Keep that share in more modes, one for each input.")
 @click.option("--craig-bampton", type=int, metavar="N", help="Keep the hub's motions and N modes of each appendage.")
 @click.option("--balanced", type=int, metavar="N", help="Keep N balanced states beside the rigid motions.")
-@damping_of("every mode of these")
+@damping_of("every mode of these, beside dampers")
 @click.option("--closed", is_flag=True, help="Let the controllers act: of sampled ones the exact model of samples.")
 @click.option(
     "--lft", metavar="FILE", help="Write the exact form for all values of [parameters], .mat or .npz, instead."
@@ -212,7 +212,7 @@ TUNING = together(
 @click.option("--hub", metavar="BODY", help="The body that carries the appendages, of a plant in modes.")
 @click.option("--modes", type=int, metavar="N", help="Keep N modes of the plant, with the static share of the others.")
 @click.option("--craig-bampton", type=int, metavar="N", help="Keep the hub's motions and N modes of each appendage.")
-@damping_of("every mode of these", "none")
+@damping_of("every mode of these, beside dampers", "none")
 @click.option("--channel", "channels", multiple=True, metavar="NAME", help="Margins of this channel only [all].")
 @click.option("--largest-delay", "delays", is_flag=True, help="Look for the delay that all sampled laws bear together.")
 @click.option("--worst", "worse", is_flag=True, help="Worst margins over the ranges of [parameters], found and proved.")
@@ -465,7 +465,7 @@ def _span(text: str) -> list[float]:
 @click.option("--held", metavar="BODY", help="The body that is shaken [the ground].")
 @START
 @click.option("--modes", type=int, metavar="N", help="How many modes to keep [20, or all if there are fewer].")
-@damping_of("every mode")
+@damping_of("every mode, beside dampers")
 @WRITING
 def shake(loaded: "Case", file: Path, psd: str | None, span: Any, start: str | None, **words: Any) -> list[object]:
     """Shake the base of a case, and write DIR/shake.npz, shake.h5 and the picture shake.png.

@@ -24,7 +24,7 @@ from femb.numerics import rotations
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.vibration.appendages import appendages, relative_rates, rigid_motions
-from femb.vibration.damping_ratios import source_of
+from femb.vibration.damping_ratios import damping_source
 from femb.vibration.eigen import freedoms, orthonormal, real_modes
 from femb.vibration.flexibility import Flexibility
 
@@ -324,7 +324,7 @@ def modal(
     Raises ModelError: more modes than there are, a spinning or unstable state; SolveError.
     """
     motion = at_rest(model, "residual vectors" if vectors else "real modes")
-    source = source_of(motion.system.model, damping)
+    source = damping_source(motion, damping)
     free = free_motions(motion)
     of_kept, kept, following = modes_and_next(motion, free, count)
     more, own, flexibility = kept[:, :0], of_kept[:0], None
@@ -371,7 +371,7 @@ def craig_bampton(
     Raises ModelError: no hub, or a held one; more modes than there are; a spinning state; SolveError.
     """
     motion = at_rest(model, "Craig-Bampton")
-    source = source_of(motion.system.model, damping)
+    source = damping_source(motion, damping)
     layout = motion.system.layout
     if model.hub is None or motion.held[motion.velocities_of(layout.bodies[model.hub])].any():
         what = "no hub is named" if model.hub is None else f"{model.hub!r} is held: ask for modes instead"

@@ -27,7 +27,7 @@ from femb.results.array_file import write_arrays
 from femb.small_motions.point import OperatingPoint
 from femb.vibration.completion import system_of
 from femb.vibration.complex_modes import rotations_of
-from femb.vibration.damping_ratios import source_of
+from femb.vibration.damping_ratios import damping_source
 
 if TYPE_CHECKING:
     from femb.system.system import System
@@ -330,5 +330,5 @@ def truncated(
     if space.truncation is not None:
         lines += ["", space.truncation.table()]
     elif (damping := order.get("damping")) is not None or sparse.motion.low_rank.rank:
-        lines += ["", f"with {source_of(sparse.motion.system.model, damping)}"]
+        lines += ["", f"with {damping_source(sparse.motion, damping)}"]
     return space, "\n".join(lines)

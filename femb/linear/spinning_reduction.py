@@ -27,7 +27,7 @@ from femb.linear.state_space import InModes, StateSpace, Truncation
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.vibration.complex_modes import REAL, RigidStates, complex_modes, rigid_states, shape_errors
-from femb.vibration.damping_ratios import ratio_of_modes, source_of
+from femb.vibration.damping_ratios import damping_source, ratio_of_modes
 from femb.vibration.eigen import check_count, check_within, freedoms, is_symmetric, lowest
 from femb.vibration.flexibility import Flexibility
 from femb.vibration.mode_words import MULTIPLE
@@ -294,7 +294,7 @@ def spinning_modal(model: LinearModel, count: int, *, damping: float | None = No
     undamped, elastic = (_space(model, kept, each, names, direct) for each in (rates, rates - (ratio or 0.0) * sizes))
     rigid_names = [f"rigid {k + 1}" for k in range(len(rigid.rates))]
     return SpinningReduction(
-        f"{count} modes of the structure that turns, {source_of(motion.system.model, damping)}",
+        f"{count} modes of the structure that turns, {damping_source(motion, damping)}",
         model,
         _space(model, of_rigid, rigid.rates, rigid_names, np.zeros_like(direct), NONE),
         elastic,

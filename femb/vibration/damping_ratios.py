@@ -13,15 +13,18 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import number_problem, shown
+from femb.elements.modal.batch import ModalBatch
 from femb.elements.modal.flexible_body import FlexibleBody
 from femb.elements.spring.modal_damping import RATIO, ModalDamping
 from femb.layout.element import LowRank
 from femb.model.model import Model
+from femb.numerics.newton import largest
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.system.system import System
 from femb.vibration.participation import percent
 
 DIGITS = 12  # decimals of a ratio: what is beyond is rounding
+DAMPS = 1e-9  # of gyroscopic moments: less is rounding
 DEFAULT = ", by default"  # end of the words about damping that nobody asked for
 
 
@@ -73,6 +76,20 @@ def source_of(model: Model, given: float | None, listed: bool = False) -> str:
     if given is None:
         return f"{100.0 * ratio:.3g} % damping in each{DEFAULT}"
     return f"{100.0 * ratio:.3g} % damping in each, as given" + (" in place of that of the case" if items else "")
+
+
+def has_dampers(motion: EigenProblem) -> bool:
+    """Whether dampers act on what is not held, beside those of the modes of reduced bodies."""
+    system = motion.system
+    others = system.with_batches(batch for batch in system.batches if not isinstance(batch, ModalBatch))
+    damping, _ = others.tangent(motion.u, motion.q, motion.v, motion.a)
+    moving = np.append(~motion.held, np.ones(system.n_c, dtype=bool))[system.pattern.rows_columns()[0]]
+    return largest((damping + damping[system.pattern.transposed]) * moving) > DAMPS * largest(damping)
+
+
+def damping_source(motion: EigenProblem, given: float | None) -> str:
+    """The source of the damping of modes, and whether dampers act beside it."""
+    return source_of(motion.system.model, given) + ", beside the model's own dampers" * has_dampers(motion)
 
 
 def without_default(model: Model, given: float | None) -> float | None:

@@ -134,6 +134,20 @@ def test_the_table_says_whose_the_damping_is(damped, word):
     assert femb.modes(damped, 2, held="hub").table().endswith("6 of right yoke")
 
 
+@pytest.mark.parametrize("own", [0.0, 3e-4])
+def test_the_table_names_dampers_beside_the_ratio(own):
+    """The damping of a section, s, adds half of itself times omega to the ratio; shakes and full order say so too."""
+    tube = femb.Section("tube", shape={"tube": [0.03, 0.002]}, material="aluminium 6061-T6", damping=own)
+    start = femb.Attachment("ground", direction=(1.0, 0.0, 0.0))
+    boom = of_parts(femb.Beam("boom", tube, length=2.0, elements=8, start=start))
+    found = femb.linearize_structure(boom, inputs=[], outputs=[], modes=2, damping=0.01)
+    frequencies, ratios = lowest(found, 2)
+    np.testing.assert_allclose(ratios, 0.01 + np.pi * own * frequencies, rtol=1e-6)
+    shaken = shake(boom, "z", outputs=["appendages.boom.force.z"], sine=(1.0, 30.0), modes=2, damping=0.01)
+    head = "1 % damping in each, as given" + ", beside the model's own dampers" * (own > 0.0)
+    assert shaken.table().splitlines()[0].endswith(head)
+
+
 # Part of the bound that the error reaches near the first mode left out.
 SHARP = {
     "modes": 0.85, "modes without correction": 0.85, "residual vectors": 0.85, "craig_bampton": 0.7, "balanced": 0.0,
