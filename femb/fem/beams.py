@@ -7,13 +7,14 @@ of the element; that of exact beams and shells is the part of their tangent that
 Source: docs/theory/modal_body.md, section 4; docs/theory/beam.md, equations (3) and (7).
 """
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from femb.base.errors import ModelError
+from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.elements.beam.batch import BeamBatch
 from femb.elements.beam.strain import LENGTH, POINTS, STIFFNESS, WEIGHTS
@@ -29,8 +30,10 @@ from femb.model.model import Model
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
 from femb.small_motions.eigenproblem import EigenProblem
+from femb.small_motions.rest import left_out_at_rest
 from femb.system.appendages import Appendage
 from femb.vibration.appendages import alone_of, appendages, place_of, root_frame, stations
+from femb.vibration.damping_ratios import has_dampers
 
 
 def appendage_model(
@@ -54,6 +57,7 @@ def appendage_model(
     own[motion.velocities_of(frame)] = True
     _refuse_moving_joints(model, layout, part)
     _refuse_pretension(model, layout, part)
+    _warn_of_rest(motion.holding(frame).only(part), part.name)
     alone_of(motion.holding(frame), part)
     place, axes = root_frame(motion, part, frame)
     of, turn, stored = _freedoms(motion, frames, own)
@@ -114,6 +118,16 @@ def _refuse_pretension(model: Model, layout: Layout, part: Appendage) -> None:
         if tensioned and set(layout.shells[item.name].frames) & set(part.frames):
             what = "a reduced body has no stress at rest: take the shell itself, or leave the pretension out"
             raise ModelError.at((item.table, item.name, "pretension"), what)
+
+
+def _warn_of_rest(motion: EigenProblem, name: str) -> None:
+    """Warn of what the body of an appendage does not have."""
+    left_out = left_out_at_rest(motion) + ["the model's own dampers act beside the ratio of modes"] * has_dampers(
+        motion
+    )
+    if left_out:
+        what = f"reduce: {', '.join(left_out)}: this is left out of {name!r}, which is at rest and without loads"
+        warnings.warn(what, FembWarning, stacklevel=4)
 
 
 def _nodes(motion: EigenProblem, frames: list[int]) -> Floats:

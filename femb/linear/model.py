@@ -24,6 +24,7 @@ from femb.linear.rows import Rows, grounded, rows_of
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.small_motions.point import OperatingPoint, check_differentiable
+from femb.small_motions.rest import left_out_at_rest, warn_of_rest
 from femb.system.block_lu import AnyFactorisation, SingularError
 from femb.vibration.completion import given, mean_system_of, system_at
 from femb.vibration.damping_ratios import ratio_of_modes, with_ratio, without_own_ratios
@@ -278,6 +279,8 @@ def linear_model(
         if name is not None:
             check_choice(f"linear model: {word}", name, system.layout.bodies, "bodies")
     motion = _motion(system, loaded, held, hub)
+    if not loaded:
+        warn_of_rest("linear model", left_out_at_rest(motion))
     hub = hub or held
     return LinearModel(motion, rows_of(motion, inputs, outputs, hub, held, loaded), hub)
 

@@ -19,6 +19,7 @@ from femb.recording.record import still
 from femb.results.results import UNDISPLACED, Results
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions, with_turned
+from femb.small_motions.rest import left_out_at_rest, warn_of_rest
 from femb.vibration.completion import system_at
 from femb.vibration.complex_modes import (
     Complex,
@@ -168,8 +169,8 @@ def solution(
         known = precision(motion, free, squares, real)
         eigenvalues, shapes = 1j * np.sqrt(squares), real.astype(complex)
     if not loaded:
-        _warn_of_stresses(system, float(np.min(np.abs(eigenvalues))))
-        _warn_of_imbalance(motion, free, eigenvalues, shapes)
+        accelerated = _warn_of_imbalance(motion, free, eigenvalues, shapes)
+        _warn_of_stresses(system, left_out_at_rest(motion, not accelerated), float(np.min(np.abs(eigenvalues))))
     state = "spinning" if motion.spinning else "loaded" if loaded else "unloaded"
     return Solution(motion, free, state, eigenvalues, shapes, known, rigid)
 
@@ -187,39 +188,28 @@ def motion_of(
     return system, motion if motion.spinning or damped else motion.without_states()
 
 
-def _warn_of_stresses(system: "System", lowest: float) -> None:
-    """Warn where shells are heated at the start, or turn fast beside the lowest frequency (rad/s)."""
-    why = [
-        f"load {load.name!r} heats its shell"
-        for load in system.model.loads.values()
-        if getattr(load, "heats", False) and load.profile(0.0) != 0.0
-    ]
+def _warn_of_stresses(system: "System", why: list[str], lowest: float) -> None:
+    """Warn of what modes at rest leave out, ``why``, and of shells that turn fast beside the lowest one (rad/s)."""
     for name, shell in system.layout.shells.items():
         rates = system.v0[system.layout.frame_v[shell.own][:, None] + np.arange(3, 6)]
         rate = float(np.max(np.linalg.norm(rates, axis=1), initial=0.0))
         if rate > SPUN * lowest:
             why.append(f"shell {name!r} turns at {rate:.3g} rad/s")
-    if why:
-        warnings.warn(
-            f"modes: {', '.join(why)}: these modes have no stiffness of such stresses, as those of a structure at rest "
-            'and without loads; take start = "equilibrium"',
-            FembWarning,
-            stacklevel=5,
-        )
+    warn_of_rest("modes", why)
 
 
-def _warn_of_imbalance(motion: EigenProblem, free: FreeMotions, eigenvalues: Complex, shapes: Complex) -> None:
+def _warn_of_imbalance(motion: EigenProblem, free: FreeMotions, eigenvalues: Complex, shapes: Complex) -> bool:
     """Warn where motions that are left out as without stiffness have one against the modes, as a turn has of what
-    strained springs accelerate."""
+    strained springs accelerate; whether it warned."""
     system, layout, D = motion.system, motion.system.layout, free.shapes
     bodies = {name: frame for name, frame in layout.bodies.items() if layout.freedom[frame]}
     if not bodies or not free.count:
-        return
+        return False
     masses = [np.sum(np.conj(each) * motion.momenta(each), axis=0).real for each in (D, shapes)]
     sizes = np.maximum(np.sqrt(np.outer(*masses)), np.finfo(float).tiny)
     against = np.abs(motion.times(motion.stiffness, D).T @ np.conj(shapes)) / sizes
     if np.all(against <= STIFFENED * np.abs(eigenvalues) ** 2):
-        return
+        return False
     rest = np.zeros((1, system.n_v))
     force = system.residual(motion.u[None], motion.q[None], rest, rest)[0]
     a = motion.solve(motion.factorise(motion.mass), -force)
@@ -231,6 +221,7 @@ def _warn_of_imbalance(motion: EigenProblem, free: FreeMotions, eigenvalues: Com
         FembWarning,
         stacklevel=5,
     )
+    return True
 
 
 def _lowest_square(motion: EigenProblem, free: FreeMotions) -> float:

@@ -1,5 +1,6 @@
 """Modes, participation and effective masses against closed forms, tables and the linearised model."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -66,6 +67,39 @@ def test_a_state_that_strained_springs_accelerate_is_named():
                 modes(model, 1)
         else:
             modes(model, 1)
+
+
+def panel_on_a_spring(free):
+    """A hub, a boom and a tip body on a hinge, whose spring is at rest at an angle (rad)."""
+    axis = (0.0, 1.0, 0.0)
+    boom = slender_boom(4)
+    tip = RigidBody("tip", mass=0.5, inertia=(0.01, 0.01, 0.01))
+    hinge = femb.Revolute(
+        "h", femb.JointEnd(beam="boom", node=-1, axis=axis), femb.JointEnd("tip", at=(-0.3, 0.0, 0.0), axis=axis)
+    )
+    spring = femb.JointSpringDamper("s", joint="h", stiffness=20.0, free=free, damping=0.1)
+    return of_parts(hub(position=(0.0, 0.0, 0.0)), boom, tip, hinge, spring)
+
+
+@pytest.mark.parametrize(("free", "angle"), [(0.0, None), (1e-3, None), (1.0, "1"), (-0.3, "0.3")])
+def test_a_preload_that_moves_a_structure_at_rest_is_named(free, angle):
+    """Of modes, shakes, linear models and reduced bodies, which also name dampers: the way to the angle at rest."""
+    model = panel_on_a_spring(free)
+    words = f"not in equilibrium: strained springs and the like turn 'tip' by {angle} rad"
+    calls = {
+        "modes": lambda: modes(model, 1, held="hub"),
+        "linear model": lambda: femb.linearize_structure(model, inputs=[], outputs=[], held="hub", modes=1),
+        "reduce": lambda: femb.fem.reduce_beams(model, "hub", {}, 2),
+    }
+    for name, call in calls.items():
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            call()
+        said = [str(each.message) for each in found]
+        assert any(text.startswith(f"{name}: the state is {words}") for text in said) == (angle is not None)
+        assert any("dampers act beside the ratio of modes" in text for text in said) == (name == "reduce")
+    with pytest.warns(FembWarning, match="dampers act beside"):
+        femb.fem.reduce_beams(panel_on_a_spring(0.0), "hub", {}, 2)
 
 
 def test_frequencies_and_effective_masses_of_a_cantilever():
@@ -309,6 +343,7 @@ def test_a_compressed_column_has_no_frequency_at_its_buckling_load():
     assert brentq(line, 0.9, 1.1) == pytest.approx(1.0, abs=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:modes. the state is not in equilibrium")
 def test_a_system_is_taken_where_it_is_also_under_weight():
     model = of_parts(slender_boom(root="ground", bending_stiffness=[1.0, 400.0]))
     model.gravity = np.array([0.0, 0.0, -9.81])
@@ -528,6 +563,7 @@ def test_points_on_a_line_have_five_rigid_motions(count, place, direction):
     )
 
 
+@pytest.mark.filterwarnings("ignore:modes. the state is not in equilibrium")
 def test_strained_springs_leave_points_on_a_line_five_motions():
     found = modes(points(3, 0.9, LINE), 1)
     assert (found.rigid, found.joint) == (5, 0)
