@@ -148,14 +148,14 @@ def reduce(
             raise OptionError("--interfaces: is missing; give at least the root as NAME=NODES")
         file = _out(source, out, force)
         if words["damping_ratio"] is None:
-            words["damping_ratio"] = DAMPING
+            del words["damping_ratio"]
         names, unit = (mass_name, stiffness_name), words.pop("unit")
         of_mesh = {word: words.pop(word) for word in OF_MESH}
         case = source.suffix.lower() == ".toml"
         if appendage is not None and not case:
             raise OptionError("--appendage: applies to a case file, .toml")
         if craig_bampton:
-            given = {"nodes": nodes, "names": names, "unit": unit, "damping_ratio": words["damping_ratio"]}
+            given = {"nodes": nodes, "names": names, "unit": unit, "damping_ratio": words.get("damping_ratio", DAMPING)}
             if words["loads"] or words["stresses"] or words["recover"]:
                 raise OptionError("--load, --stresses, --recover: need a mesh, or matrices of all nodes")
             body = fem.reduced_craig_bampton(source, _positions(interfaces), **given)

@@ -37,13 +37,13 @@ from femb.vibration.damping_ratios import has_dampers
 
 
 def appendage_model(
-    model: Model, root: str, interfaces: Mapping[str, Place | str], appendage: str | None = None
+    model: Model, root: str, interfaces: Mapping[str, Place | str], appendage: str | None = None, damped: bool = True
 ) -> tuple[FeModel, tuple[MeshInterface, ...]]:
     """The appendage of a body, and its interfaces: where it is on the body, with the body's axes, and the others.
 
     root : name of the body, or "ground". interfaces : places by name, as "beams.boom.-1" or "bodies.panel". appendage :
-    its name, which is needed if the body has several. Raises ModelError: drivers and latches within; what is not on the
-    appendage.
+    its name, which is needed if the body has several. damped : whether a ratio of modes is given. Raises ModelError:
+    drivers and latches within; what is not on the appendage.
     """
     motion = EigenProblem.at_rest(model)
     layout = motion.system.layout
@@ -57,7 +57,7 @@ def appendage_model(
     own[motion.velocities_of(frame)] = True
     _refuse_moving_joints(model, layout, part)
     _refuse_pretension(model, layout, part)
-    _warn_of_rest(motion.holding(frame).only(part), part.name)
+    _warn_of_rest(motion.holding(frame).only(part), part.name, damped)
     alone_of(motion.holding(frame), part)
     place, axes = root_frame(motion, part, frame)
     of, turn, stored = _freedoms(motion, frames, own)
@@ -120,11 +120,11 @@ def _refuse_pretension(model: Model, layout: Layout, part: Appendage) -> None:
             raise ModelError.at((item.table, item.name, "pretension"), what)
 
 
-def _warn_of_rest(motion: EigenProblem, name: str) -> None:
-    """Warn of what the body of an appendage does not have."""
-    left_out = left_out_at_rest(motion) + ["the model's own dampers act beside the ratio of modes"] * has_dampers(
-        motion
-    )
+def _warn_of_rest(motion: EigenProblem, name: str, damped: bool) -> None:
+    """Warn of what the body of an appendage does not have; damped : whether a ratio is given in place of dampers."""
+    left_out = left_out_at_rest(motion)
+    if not damped and has_dampers(motion):
+        left_out.append("the model's own dampers act, in whose place is a default ratio (--damping)")
     if left_out:
         what = f"reduce: {', '.join(left_out)}: this is left out of {name!r}, which is at rest and without loads"
         warnings.warn(what, FembWarning, stacklevel=4)

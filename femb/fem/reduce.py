@@ -392,7 +392,7 @@ def reduce_beams(
     from femb.fem.beams import appendage_model
 
     check_options(reduce_beams, options, ReduceOptions)
-    fe, tied = appendage_model(model, root, interfaces, appendage)
+    fe, tied = appendage_model(model, root, interfaces, appendage, "damping_ratio" in options)
     return _reduced(fe, tied, modes, {"pictures": False, **options})
 
 

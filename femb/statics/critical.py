@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats
-from femb.statics.path import NEXT, STILL, Equilibrium, LoadPath
+from femb.statics.path import NEXT, Equilibrium, LoadPath
+from femb.statics.path_measure import STILL
 
 CROSSING = 0.1  # of the stiffness of a mode one load step before: no more is left next to a critical load
 CRITICAL = 1e-7  # relative accuracy of critical load factors

@@ -97,9 +97,10 @@ def test_a_preload_that_moves_a_structure_at_rest_is_named(free, angle):
             call()
         said = [str(each.message) for each in found]
         assert any(text.startswith(f"{name}: the state is {words}") for text in said) == (angle is not None)
-        assert any("dampers act beside the ratio of modes" in text for text in said) == (name == "reduce")
-    with pytest.warns(FembWarning, match="dampers act beside"):
+        assert any("dampers act, in whose place is a default ratio" in text for text in said) == (name == "reduce")
+    with pytest.warns(FembWarning, match="dampers act, in whose place"):
         femb.fem.reduce_beams(panel_on_a_spring(0.0), "hub", {}, 2)
+    femb.fem.reduce_beams(panel_on_a_spring(0.0), "hub", {}, 2, damping_ratio=0.01)
 
 
 def test_frequencies_and_effective_masses_of_a_cantilever():
