@@ -238,6 +238,7 @@ OPTIONAL = {
 }
 
 
+@pytest.mark.slow
 def test_everything_imported_is_declared():
     """Lines that import, and those of texts that read as if they did."""
     declared = {re.split(r"[<>=\[ ]", each)[0] for each in PROJECT["project"]["dependencies"]}
@@ -272,6 +273,7 @@ def test_a_missing_extra_is_named_with_its_install_line_first(module, call, monk
     refuses(rf"^pip install 'femb\[{module}\]': ", call, made, error=femb.FembError)
 
 
+@pytest.mark.slow
 def test_every_extra_that_a_message_names_is_one():
     """Each message begins with its line; that of other packages is seen where they are used."""
     extras, found = PROJECT["project"]["optional-dependencies"], set()

@@ -69,6 +69,7 @@ def nodes_outside_elements():
             yield from ((module, node) for node in ast.walk(ast.parse(path.read_text())))
 
 
+@pytest.mark.slow
 def test_what_tables_and_classes_of_items_mean_stands_with_them():
     """Names of tables, of which some are words of other things, and tests for one class of items become fewer, not
     more: what only an item knows is a method of it."""
@@ -84,6 +85,7 @@ def test_what_tables_and_classes_of_items_mean_stands_with_them():
     assert len(tested) <= 8, tested
 
 
+@pytest.mark.slow
 def test_derivatives_by_hand_and_long_lists_of_arguments_become_fewer():
     """Bounds that may only fall; ``python docs/count_kernels.py --list`` names the functions."""
     found = runpy.run_path(str(ROOT / "docs" / "count_kernels.py"))["counts"]()

@@ -14,6 +14,7 @@ def spinning():
     return of_parts(femb.RigidBody("top", mass=1.0, inertia=1.0, angular_velocity=(0.0, 0.0, 1.0)), title="top")
 
 
+@pytest.mark.slow
 def test_true_shows_a_bar_without_a_terminal(capsys):
     femb.simulate(spinning(), duration=1.0, progress=True)
     shown = capsys.readouterr().err

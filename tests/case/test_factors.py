@@ -81,6 +81,7 @@ def test_an_entry_that_is_set_has_its_number_and_others_of_the_factor_theirs(pat
     assert np.diag(part.inertia) == pytest.approx([32.0, 9.0, 32.0])
 
 
+@pytest.mark.slow
 def test_derivatives_and_scatter_are_about_the_value(path):
     found = femb.sensitivities(path, OUTPUT)
     assert (found.nominal[0], found.values[0]) == (4.0, pytest.approx(frequency(4.0), rel=1e-9))
@@ -94,6 +95,7 @@ def test_derivatives_and_scatter_are_about_the_value(path):
     assert frequency(1.0) < drawn.min() < drawn.max() < frequency(5.0)
 
 
+@pytest.mark.slow
 def test_studies_and_exact_forms_have_the_values_once(path):
     study = femb.Study(path, parameters={"factor": femb.load_case(path).parameters["factor"]}, outputs=OUTPUT,
                        design="latin-hypercube", runs=3)  # fmt: skip

@@ -51,6 +51,7 @@ def wrong() -> list[Any]:
     return found
 
 
+@pytest.mark.slow
 def test_it_is_a_schema():
     Draft7Validator.check_schema(SCHEMA)
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA

@@ -1,6 +1,7 @@
 """The libration of docs/cases/boom_in_orbit.md, and the tension of its boom."""
 
 import numpy as np
+import pytest
 from checkout import CASES
 from scipy.interpolate import CubicSpline
 from scipy.special import ellipk
@@ -10,6 +11,7 @@ from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 
 
+@pytest.mark.slow
 def test_the_boom_librates_about_the_vertical():
     """As a pendulum in twice the angle, with the mass centre on the orbit."""
     case = load_case(CASES / "boom_in_orbit.toml", ["run.output_interval=50"])

@@ -67,6 +67,7 @@ class TestEveryCase:
         assert listed is not None
         assert f"femb run cases/{path.name}" in (pages / listed[1]).read_text()
 
+    @pytest.mark.slow
     def test_loads_and_starts(self, path):
         results = run(path.stem, *start_of(path))
         assert results.status == "complete"
@@ -76,6 +77,7 @@ class TestEveryCase:
 
 
 class TestSatellite:
+    @pytest.mark.slow
     @pytest.mark.parametrize(("name", "angle", "time"), [(SATELLITES[0], 83.80, 3.04), (SATELLITES[1], 81.55, 5.47)])
     def test_peak_of_the_middle_euler_angle(self, name, angle, time):
         peak, at = euler_peak(run(name))
@@ -99,6 +101,7 @@ class TestSatellite:
         turned = np.concatenate([[0.0], np.cumsum(0.5 * (speed[1:] + speed[:-1]) * np.diff(results.time))])
         assert np.interp(0.5 * np.pi, turned, results.time) == pytest.approx(earliest, abs=0.01)
 
+    @pytest.mark.slow
     def test_bending_while_the_torque_acts_and_hardly_after(self):
         # what is left after it is below the default tolerances
         strict = run(SATELLITES[1], "run.atol.time=0.1")
@@ -126,11 +129,13 @@ class TestSatellite:
 class TestCantilever:
     EXACT = np.array([-0.5085373043, -1.2072398545, 0.0])  # of the rod with stretch, by collocation
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("elements", "error"), [(8, 5e-5), (16, 2e-6)])
     def test_static_tip(self, elements, error):
         results = run("cantilever_tip_load", f"beams.bar.elements={elements}", "run.duration=1e-3")
         assert np.linalg.norm(results.beams["bar"].position[0, -1] - [2.0, 0.0, 0.0] - self.EXACT) < error
 
+    @pytest.mark.slow
     def test_stays_at_rest_until_it_is_let_go(self):
         results = run("cantilever_tip_load")
         still = results.time <= 0.02
@@ -165,6 +170,7 @@ class TestSpinningBoom:
         assert np.abs(audit.linear_momentum).max() < 100 * rtol
         return energy, spin
 
+    @pytest.mark.slow
     @every_turns
     def test_strain_of_the_middle(self, turns):
         strain = self.turned(turns, 1e-8).beams["boom"].strain
@@ -172,6 +178,7 @@ class TestSpinningBoom:
         np.testing.assert_allclose(strain[:, 4, 0], exact, rtol=3e-4)
         assert np.abs(strain[:, [0, -1], [0, -1]]).max() < 1e-3 * exact
 
+    @pytest.mark.slow
     @every_turns
     def test_drifts_are_bounded_and_fall_with_the_tolerance(self, turns):
         found = np.array([self.drifts(turns, rtol) for rtol in (1e-4, 1e-6, 1e-8)])

@@ -34,6 +34,7 @@ def deflection(results):
     return (seen["mast.tip"] if "mast.tip" in seen else seen["plate"]).displacement
 
 
+@pytest.mark.slow
 def test_frequencies_are_those_of_the_page(mast):
     found = np.array([femb.modes(mast["build"](kind), 6, held="hub").frequencies for kind in KINDS])
     table = rows_of(PAGE, "Three models of one mast")
@@ -45,6 +46,7 @@ def test_frequencies_are_those_of_the_page(mast):
     assert found[2, :4] == pytest.approx(found[0, :4], rel=0.015)
 
 
+@pytest.mark.slow
 def test_stiffness_is_that_of_the_lattice_as_a_beam(mast):
     flexibility = np.linalg.inv(mast["superelement"]().K[:6, :6])
     length, closed = 4.0, mast["stiffness"]()
@@ -85,6 +87,7 @@ def test_no_member_buckles(mast, first_pulse):
             assert (compression, euler) == pytest.approx((17.9, 23.3), abs=0.06)
 
 
+@pytest.mark.slow
 def test_the_superelement_slews_as_the_truss(first_pulse):
     truss, body = (deflection(first_pulse[kind]) for kind in KINDS[:2])
     assert np.abs(truss[:, 2]).max() == pytest.approx(2.98e-3, rel=5e-3)

@@ -30,6 +30,7 @@ def held(results):
     assert results.audit.constraint_velocity.max() < 1e-8
 
 
+@pytest.mark.slow
 def test_a01_pendulum():
     results = run("iftomm_a01_pendulum")
     bob = results.bodies["bob"]
@@ -38,6 +39,7 @@ def test_a01_pendulum():
     held(results)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "rtol", "bound"), [("radau", 1e-8, 1e-5), ("bdf", 1e-8, 1e-3)])
 def test_a01_by_other_methods(method, rtol, bound):
     model = load_case(CASES / "iftomm_a01_pendulum.toml").model
@@ -187,6 +189,7 @@ def bricard():
     return model, simulate(model, duration=5.0, output_interval=5.0, **tight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "bound", "most"),
     [
@@ -223,6 +226,7 @@ def test_a05_governor():
     held(results)
 
 
+@pytest.mark.slow
 def test_slider_crank():
     """The rigid one: energy, and the closed form of the slider's place by the crank's angle."""
     results = run("slider_crank_rigid")
@@ -247,6 +251,7 @@ def test_flexible_rod_bends_and_follows_the_rigid_one():
     held(results)
 
 
+@pytest.mark.slow
 def test_misaligned_linkage_turns_by_bending():
     """Joint c, off by five degrees, forces the coupler out of its plane; the rocker follows the crank."""
     results = run("four_bar_misaligned")

@@ -48,6 +48,7 @@ def bending(elements):
     return found.frequencies[np.abs(shares[:, 4]) > 1e-5][:3]
 
 
+@pytest.mark.slow
 def test_blanket_and_booms_vibrate_as_column_and_string():
     exact, found = frequencies_of_column_and_string(3), bending(12)
     assert np.all(found > exact)
@@ -73,6 +74,7 @@ def test_a_finer_blanket_is_nearer():
     np.testing.assert_allclose(found, frequencies_of_column_and_string(3), rtol=0.004)
 
 
+@pytest.mark.slow
 def test_booms_take_their_share_of_the_tension():
     found = femb.static(femb.load_case(CASES / "rollout_blanket.toml").model).shells["blanket"]
     np.testing.assert_allclose(1.6 * found.membrane_force[0, :, 0], TENSION, rtol=1e-5)
@@ -87,6 +89,7 @@ def sail(tension=0.02, elements=4):
     return femb.load_case(CASES / "solar_sail.toml", words).model
 
 
+@pytest.mark.slow
 def test_frequencies_of_a_sail_go_with_the_root_of_its_tension():
     first, second = (femb.modes(sail(N), 8, held="hub", start="equilibrium").frequencies for N in (0.02, 0.04))
     np.testing.assert_allclose(second / first, np.sqrt(2.0), rtol=1e-3)
@@ -98,6 +101,7 @@ def test_frequencies_of_a_sail_go_with_the_root_of_its_tension():
         assert all(map(is_printed, cells, [*values, values[1] / values[0]])), (cells, values)
 
 
+@pytest.mark.slow
 def test_a_sail_at_rest_carries_no_compression():
     found = femb.static(sail())
     shells = [found.shells[name] for name in SAILS]

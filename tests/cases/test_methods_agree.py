@@ -232,6 +232,7 @@ def test_formulations_agree_by_explicit_steps(name):
     assert np.abs(both[1].audit.quaternion_norm).max() < 1e-14
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but(FEW[:1], STRETCHES))
 def test_implicit_methods_in_quaternion_coordinates(name):
     """The cases as they are, damped and for longer, against radau in velocities; radau with the same rtol in both,
@@ -286,6 +287,7 @@ def test_hamiltonian_form(name):
     assert difference(*both) < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but(FEW_MECHANISMS[:2], MECHANISMS))
 def test_mechanisms(name):
     """Joints too: all methods, in velocities and in quaternion coordinates."""

@@ -53,6 +53,7 @@ def test_frequencies_of_the_clamped_panel_are_those_of_a_plate():
         assert all(map(is_printed, cells, values)), (cells, values)
 
 
+@pytest.mark.slow
 def test_momentum_and_root_loads_balance_the_slew():
     results = run("panel_wing")
     hub, loads, root = results.bodies["hub"], results.loads, results.appendages["left_arm"]

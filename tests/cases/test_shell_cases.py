@@ -79,6 +79,7 @@ def peak_of_a_long_tape(radius, opening, D, nu, h):
     return np.max(s * D * (k + nu * start - nu * change * one + change**2 / k * two))
 
 
+@pytest.mark.slow
 def test_tape_spring_bends_at_first_as_a_beam():
     angle, moment, _ = folded(time=0.05, steps=1)
     ours, closed = rows_of(PAGES / "tape_spring.md", "Moment against angle")[

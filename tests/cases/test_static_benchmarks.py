@@ -191,6 +191,7 @@ def lees_frame(elements):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("elements", "error"), [(20, 3e-3), slow((40, 2e-4))])
 def test_limit_points_of_lees_frame(elements, error):
     """The limit loads are those of 80 elements."""
@@ -198,6 +199,7 @@ def test_limit_points_of_lees_frame(elements, error):
     np.testing.assert_allclose(found.critical_load_factors, [1.85567, -0.94144], rtol=error)
 
 
+@pytest.mark.slow
 def test_lees_frame():
     """Through both limit points, at which one eigenvalue becomes negative and positive again."""
     results = femb.static(lees_frame(20), factor=2.0, steps=10, arc_length=True)

@@ -60,6 +60,7 @@ def test_every_case_has_a_title_and_a_purpose():
     assert all(words["title"] and words["purpose"] for words in found.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panel_wing", "satellite_two_arrays_slew"])
 def test_a_copied_case_has_what_it_needs(name, place):
     paths = invoke("cases", "copy", name, "there").splitlines()
@@ -113,6 +114,7 @@ def test_every_command_but_the_schema_prints_json(place):
     assert invoke("run", "case.toml", "--json", "--quiet", "--force") == ""
 
 
+@pytest.mark.slow
 def test_every_command_that_writes_asks_for_force(place):
     """A second time each refuses, names what is there, and changes nothing; --force replaces it."""
     keep = {"new", "cases", "info", "view", "warmup"}  # they replace nothing

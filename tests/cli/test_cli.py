@@ -297,6 +297,7 @@ def test_no_results(command, tmp_path):
         assert str(tmp_path) in stderr
 
 
+@pytest.mark.slow
 def test_plot(results, tmp_path):
     code, stdout, _ = invoked("plot", results)
     assert (code, stdout.strip()) == (0, str(results / "overview.png"))
@@ -306,6 +307,7 @@ def test_plot(results, tmp_path):
     assert "figures are: overview" in stderr
 
 
+@pytest.mark.slow
 def test_plot_of_what_and_when(results):
     code, stdout, stderr = invoked("plot", results, "--what", "bodies/hub/position", "--from", 0.25, "--to", 0.75)
     assert (code, stderr, stdout.strip()) == (0, "", str(results / "bodies_hub_position.png"))
@@ -339,6 +341,7 @@ def test_bad_plot(results, arguments, message):
     assert sorted(results.parent.rglob("*")) == before, "nothing is written anywhere"
 
 
+@pytest.mark.slow
 def test_picture(results):
     code, stdout, stderr = invoked("picture", results, "--times", "0,0.5", "--azimuth", 30)
     assert (code, stderr, stdout.strip()) == (0, "", str(results / "picture.png"))
@@ -422,6 +425,7 @@ def test_an_interruption_while_modules_are_imported_is_one_line(tmp_path, module
     assert (done.returncode, done.stderr, done.stdout) == (130, "interrupted\n", "")
 
 
+@pytest.mark.slow
 def test_tables_nested_too_deeply_are_one_line(tmp_path):
     """Thousands of keys with dots between them, in a file and on the command line."""
     many = ".".join(["a"] * 3000)

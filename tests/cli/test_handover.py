@@ -135,6 +135,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_results_are_replaced_by_force_alone(free, tmp_path, command):
     out = tmp_path / "out"

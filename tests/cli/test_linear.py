@@ -21,6 +21,7 @@ def folder(tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "kind"),
     [
@@ -37,6 +38,7 @@ def test_orders(tmp_path, words, kind):
     assert space.inputs == tuple(f"bodies.hub.torque.{axis}" for axis in "xyz")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", ["bode", "nichols", "singular-values"])
 def test_figures(folder, tmp_path, figure):
     picture = tmp_path / f"{figure}.png"

@@ -23,6 +23,7 @@ def case(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_poles_margins_and_files(case, tmp_path):
     found = json.loads(said("loop", str(case), "--out", str(tmp_path), "--json", "--largest-delay"))
     assert found["stable"]

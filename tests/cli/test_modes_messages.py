@@ -51,6 +51,7 @@ def test_a_model_without_bodies_has_no_outputs_by_default(tmp_path):
     assert "largest error" not in output
 
 
+@pytest.mark.slow
 def test_the_number_of_modes_that_there_are(tmp_path):
     words = ("--input", "bodies.hub.torque.x", "--output", "bodies.hub.turn.x", "--error-at", "0.1", "--out", tmp_path)
     coarse = [word for side in ("left", "right") for word in ("--set", f"beams.{side}_yoke.elements=2")]
@@ -67,6 +68,7 @@ def test_hand_over_of_what_is_no_body(tmp_path, form):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_hand_over_takes_the_ratios_of_the_case(tmp_path):
     ratios = {"modal_damping.wings": {"held": "hub", "ratio": [0.01, 0.02], "modes": 2}}
     text = SATELLITE.read_text() + "".join(
@@ -118,6 +120,7 @@ def test_errors_of_what_is_zero_by_symmetry_are_relative_to_the_same_unit():
     assert "bodies.a.position.x by f" in truncation.table()
 
 
+@pytest.mark.slow
 def test_a_shake_shows_no_rounding(tmp_path):
     words = ["--axis", "z", "--sine", "0.1:2", "--held", "hub", "--modes", "4", "--out", tmp_path]
     output = said("shake", SATELLITE, "--output", "bodies.left_3.acceleration", *words)

@@ -68,6 +68,7 @@ def test_a_killed_run_is_not_overwritten(killed):
     assert Results.read("out/case").time[-1] == 1.0
 
 
+@pytest.mark.slow
 def test_analyses_without_time_need_no_duration(place):
     """Those of a beam that spins: [run] gives the start alone."""
     for start, stiffer in (("as_given", False), ("equilibrium", True)):
@@ -136,6 +137,7 @@ def test_pictures_are_of_instants_of_the_run(place):
     invoke("picture", "out/case", "--times", "0,0.50004,1.0004", "--dpi", "20")
 
 
+@pytest.mark.slow
 def test_plots_of_the_loop_and_the_loop_have_files_of_their_own(place):
     from femb.cli.results import OF_COMMANDS
 

@@ -77,6 +77,7 @@ def test_slopes_of_flap_and_lag_differ_by_one(starter):
     assert (2.0 * np.pi) ** 2 * (flap**2 - lag**2) / speed**2 == pytest.approx(1.0, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_modes_of_equal_blades_have_one_name(starter):
     """Of three modes of one frequency any mix is a mode; each is named by the blade that moves most in it."""
     swept = mode_sweep(
@@ -122,6 +123,7 @@ def test_the_folds_of_an_array(starter):
     assert close(found[1], numbers["second fold"])
 
 
+@pytest.mark.slow
 def test_the_slider_of_the_mechanism(starter):
     """x = r cos(phi) + sqrt(l^2 - r^2 sin^2(phi)) of a rigid rod."""
     case, numbers = starter("mechanism", "run.rtol=1e-5"), stated("mechanism")
@@ -134,6 +136,7 @@ def test_the_slider_of_the_mechanism(starter):
     assert close(np.abs(velocity).max(), numbers["its largest speed"])
 
 
+@pytest.mark.slow
 def test_the_turn_of_the_panel(starter):
     """Two pulses of 10 N m s, 3 s apart, over the inertia about the common mass centre; and its table of modes."""
     case, numbers = starter("panel"), stated("panel")

@@ -72,6 +72,7 @@ def test_errors_have_their_lines(study):
     assert said("sweep", study, "--set", "runs=3", "--workers", 0, code=2).startswith("--set runs: unknown key")
 
 
+@pytest.mark.slow
 def test_an_interruption_says_how_to_go_on(study, monkeypatch):
     run = Runner.__call__
 

@@ -83,6 +83,7 @@ def test_a_path_and_a_case_are_taken_for_their_model(name, there):
                 np.testing.assert_array_equal(first, second.toarray() if hasattr(second, "toarray") else second)
 
 
+@pytest.mark.slow
 def test_the_start_of_a_case_is_that_of_its_analyses(tmp_path):
     """Southwell: blades that the rotation stretches flap faster; a start by name goes before that of the case."""
     shutil.copy(library.starters()["rotor"].file, tmp_path / "rotor.toml")
@@ -101,6 +102,7 @@ def test_the_start_of_a_case_is_that_of_its_analyses(tmp_path):
     assert found[3] == found[4] < 0.7 * found[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["peak_loads", "figure", "show"])
 def test_the_path_of_results_is_taken_for_them(name, there, tmp_path):
     there["results"].write(tmp_path / "results.h5")
@@ -108,6 +110,7 @@ def test_the_path_of_results_is_taken_for_them(name, there, tmp_path):
         assert type(getattr(femb, name)(path)) is type(getattr(femb, name)(there["results"]))
 
 
+@pytest.mark.slow
 def test_runs_and_statics_take_a_case_as_its_path(there):
     """The run of the case counts, and options replace it."""
     case, options = there["case"], {"duration": 0.02, "output_interval": 0.01}

@@ -120,6 +120,7 @@ def test_positions_and_times_are_read_back(form, every, results, tmp_path):
     assert told == [(k, len(told)) for k in range(1, len(told) + 1)]
 
 
+@pytest.mark.slow
 @every_format
 def test_motion_is_seen_from_the_frame(form, results, tmp_path):
     _, hub, nodes = READERS[form](EXPORTERS[form](results, tmp_path, frame="hub"))
@@ -127,6 +128,7 @@ def test_motion_is_seen_from_the_frame(form, results, tmp_path):
     np.testing.assert_allclose(nodes, np.broadcast_to(nodes[0], nodes.shape), atol=1e-12)
 
 
+@pytest.mark.slow
 @every_format
 def test_results_stay_as_they_were(form, results, tmp_path):
     before = {path: array.copy() for path, array in results.arrays.items()}
@@ -135,6 +137,7 @@ def test_results_stay_as_they_were(form, results, tmp_path):
         np.testing.assert_array_equal(array, before[path])
 
 
+@pytest.mark.slow
 @both_kinds
 def test_an_interruption_leaves_earlier_files(form, results, tmp_path):
     """And none of the new ones, whenever it comes."""
@@ -168,6 +171,7 @@ def test_a_full_disk_leaves_earlier_files(form, results, tmp_path):
     assert content(tmp_path) == before
 
 
+@pytest.mark.slow
 @both_kinds
 def test_files_of_the_same_names_are_replaced(form, results, tmp_path):
     EXPORTERS[form](results, tmp_path)

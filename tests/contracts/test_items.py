@@ -845,6 +845,7 @@ BASES = {
 }
 
 
+@pytest.mark.slow
 def test_batches_override_with_the_same_parameters():
     """Every batch of every example, against Batch."""
     seen = set()

@@ -179,6 +179,7 @@ LOOPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item", LOOPS.values(), ids=LOOPS)
 @pytest.mark.parametrize("start", ["as_given", "equilibrium"])
 def test_loops_of_laws_and_continuous_controllers_act_in_modes_and_truncated_models(item, start):

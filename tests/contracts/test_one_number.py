@@ -713,12 +713,14 @@ def wrong(case, quantity):
     return messages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantity", QUANTITIES)
 @pytest.mark.parametrize("seed", QUICK)
 def test_every_road_gives_the_same_number(seed, quantity, cases):
     assert wrong(cases(seed), quantity) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantity", OF_PANEL)
 def test_every_road_gives_the_same_number_with_a_panel(quantity, cases):
     assert wrong(cases(PANEL), quantity) == []

@@ -99,6 +99,7 @@ def run(package, ended):
     return package
 
 
+@pytest.mark.slow
 def test_results_have_its_table_also_without_the_package(run, tmp_path):
     results = femb.Results.read(run / "out" / "case" / "results.h5")
     wheel = results.flywheels["rw"]
@@ -231,6 +232,7 @@ def orbit(attractor):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formulation", "stepper"),
     [(f, s) for f in FORMULATIONS for s in STEPPERS if f != "hamiltonian" or STEPPERS[s].method in ("rk", "gauss")],

@@ -155,6 +155,7 @@ def drawn(words):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "analysis", "by"),
     [

@@ -248,6 +248,7 @@ NUMBERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "numbers"), NUMBERS)
 def test_numbers_are_those_of_the_program(page, numbers):
     """Every number that a page says where it has it from, see page_numbers."""
@@ -456,6 +457,7 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(goal), f"{named(page)}: {target}"
 
 
+@pytest.mark.slow
 def test_every_page_is_reached_from_the_readme():
     seen, todo = set(), [ROOT / "README.md"]
     while todo:
@@ -524,6 +526,7 @@ def test_every_picture_is_shown():
     assert {path.name for path in (ROOT / "docs" / "images").glob("*")} == shown
 
 
+@pytest.mark.slow
 def test_node_figures_show_rates_of_what_they_show():
     """The figure `nodes` of the satellite: the quantities of the source's chapter 4, all five nodes."""
     overrides = ("run.duration=2.0", "run.output_interval=0.001")

@@ -226,6 +226,7 @@ def problems_of(thing, owner=None):
     return [*problems, *(f"does not say that it raises {error}" for error in raised_by(thing) if error not in whole)]
 
 
+@pytest.mark.slow
 def test_public_names_are_documented():
     """All at once, so that the list is complete."""
     found = things()

@@ -24,6 +24,7 @@ from femb.case.schema import choices, keys_of
 DOCS = ROOT / "docs"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["write_case_reference", "write_python_reference", "write_cheat_sheet"])
 def test_reference_is_up_to_date(name):
     written = runpy.run_path(str(DOCS / f"{name}.py"))

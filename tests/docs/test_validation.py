@@ -57,6 +57,7 @@ def check_literature(module, names):
             np.testing.assert_allclose(row.found, wanted["found"], rtol=0.0, atol=0.1 * row.bound * size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", CHEAP)
 def test_cheap_values_of_the_literature_are_those_of_the_page(module):
     check_literature(module, CHEAP[module])
@@ -111,6 +112,7 @@ def check(word, values):
 QUICK = {"STATICS": 8, "CRITICAL": 4, "MODES": 8, "PULSE": 0.1, "TRUNCATION": 3, "SUMS": 6, "SHAKE": 8, "PEAKS": 4}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", QUICK)
 def test_errors_of_one_column_are_those_of_the_page(word):
     check(word, [QUICK[word]])
@@ -124,6 +126,7 @@ def test_all_errors_are_those_of_the_page(word):
     check(word, group.values)
 
 
+@pytest.mark.slow
 def test_cheap_errors_of_shells_are_those_of_the_page():
     page = table("SHELLS")[1]
     shells = script("validation_shells")

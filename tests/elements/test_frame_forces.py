@@ -62,6 +62,7 @@ def system():
     return System(model)
 
 
+@pytest.mark.slow
 def test_a_spring_of_one_function_is_the_spring(system):
     frames = [(system.layout.bodies["a"], system.layout.bodies["b"])]
     mine = Struts(system.layout, frames, [(*START, *END, STIFFNESS, DAMPING, FREE)])
@@ -114,6 +115,7 @@ class Ropes(FrameForces):
     force = rope
 
 
+@pytest.mark.slow
 def test_a_rope_over_an_eye_acts_on_three_bodies():
     """Its forces and their moments are in balance, and its tangent is that of their differences."""
     model, names = femb.Model("three"), ("a", "eye", "b")

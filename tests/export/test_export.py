@@ -63,6 +63,7 @@ def surface_volume(points, triangles):
 # Lines
 
 
+@pytest.mark.slow
 def test_lines_follow_the_motion(tmp_path):
     collections = export_vtu(Results(*satellite()), tmp_path / "mesh", solids=False, subdivisions=4)
     assert [path.name for path in collections] == ["lines.pvd"]
@@ -174,6 +175,7 @@ def test_a_twisted_solid_turns_evenly_and_does_not_care_for_the_sign_of_a_quater
     np.testing.assert_allclose(middle - [1.0, 0.0, 0.0], turned, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_the_velocity_of_a_solid_is_the_rate_of_its_points(tmp_path):
     step = 2.0 / 4000
     block, static, attributes = satellite(times=4001)
@@ -239,6 +241,7 @@ def series_of(path):
     return found
 
 
+@pytest.mark.slow
 def test_a_time_series_of_lines_follows_the_motion(tmp_path):
     files = export_xdmf(Results(*satellite()), tmp_path / "series", solids=False, every=5, subdivisions=4)
     assert files == [tmp_path / "series" / "lines.xdmf"]
@@ -266,6 +269,7 @@ def test_a_time_series_of_lines_follows_the_motion(tmp_path):
             np.testing.assert_allclose(first + reader.read_data(k)[1]["displacement"], mesh.points, atol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", ["inertial", "hub"])
 def test_a_time_series_has_what_the_single_files_have(tmp_path, frame):
     block, static, attributes = satellite()
@@ -293,6 +297,7 @@ def test_a_time_series_has_what_the_single_files_have(tmp_path, frame):
             assert found == [cell * 2 if len(cell) == 1 else cell for cell in wanted]
 
 
+@pytest.mark.slow
 def test_a_time_series_replaces_one_that_is_open(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where meshio by itself would put the HDF5 file
     (file,) = export_xdmf(Results(*satellite()), tmp_path / "series", solids=False, every=20)
@@ -347,6 +352,7 @@ def test_tables_hold_every_array_with_all_its_digits(tmp_path):
         np.testing.assert_array_equal(table, whole)
 
 
+@pytest.mark.slow
 def test_tables_of_many_times_are_written_in_parts(tmp_path, monkeypatch):
     """From a file they take memory for some output times, whatever their number; the audit is written where asked."""
     monkeypatch.setattr("femb.export.csv.ROWS", 64)
@@ -414,6 +420,7 @@ def test_tables_in_the_frame_of_a_body(tmp_path):
     np.testing.assert_array_equal(audit["linear_momentum_x [N s]"], 10.0 * DRIFT[0])
 
 
+@pytest.mark.slow
 def test_velocities_in_tables_are_the_rates_of_positions_in_that_frame(tmp_path):
     block, static, attributes = satellite(times=4001)
     # A frame that neither moves nor turns with the hub.
@@ -437,6 +444,7 @@ def test_velocities_in_tables_are_the_rates_of_positions_in_that_frame(tmp_path)
 # Frames, options, errors
 
 
+@pytest.mark.slow
 def test_seen_from_the_hub_a_rigid_motion_stands_still(tmp_path):
     collections = export_vtu(Results(*satellite()), tmp_path, frame="hub")
     assert len(collections) == 2
@@ -474,6 +482,7 @@ def test_one_instant(tmp_path):
     assert "the output time nearest to 0.83 s is 0.8 s" in err
 
 
+@pytest.mark.slow
 def test_tables_of_a_span_of_some_items_and_of_quantities_by_name(tmp_path):
     results = Results(*satellite())
     (hub,) = export_csv(results, tmp_path, items=["h*b"], times=(0.5, 1.0), every=2)

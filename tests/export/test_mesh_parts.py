@@ -37,6 +37,7 @@ def laminate():
     return femb.static(model, steps=2)
 
 
+@pytest.mark.slow
 def test_cells_have_the_numbers_of_their_elements(laminate, tmp_path):
     """Stresses, the failure index and the temperature; of membranes the state of wrinkling."""
     check_meshes(laminate, tmp_path / "plate")

@@ -299,6 +299,7 @@ def check(results, folder):
     check_file(results, folder / "again.h5")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but(QUICK, NAMES))
 def test_results_of_a_run(name, tmp_path):
     """Of its first hundredth, in which everything moves that does."""
@@ -306,6 +307,7 @@ def test_results_of_a_run(name, tmp_path):
     check(results_of(name, *SHORT.get(name, start_of(path))), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::femb.FembWarning")
 @pytest.mark.parametrize("name", slow_but(("panel_wing",), TOML))
 def test_modes(name, tmp_path):
@@ -319,6 +321,7 @@ def test_modes(name, tmp_path):
     check(period, tmp_path / "period")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cantilever_tip_load"])
 def test_states(name, tmp_path):
     code, output, file = command("static", f"cases/{name}.toml")

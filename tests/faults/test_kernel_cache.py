@@ -67,6 +67,7 @@ class Planted:
         return Path.touch, (self.path,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [13, pytest.param(100, marks=slow)])
 def test_a_damaged_entry_is_compiled_again(place, tmp_path, count):
     """Whatever is done to its files, cut, emptied, bits turned, exchanged, or another's pickle put there."""
@@ -160,6 +161,7 @@ def test_without_room_it_is_compiled_in_memory_with_a_word(tmp_path):
     assert not [each for each in tmp_path.rglob("*") if ".tmp." in each.name]
 
 
+@pytest.mark.slow
 def test_another_numba_is_answered_by_compiling_in_memory(monkeypatch):
     monkeypatch.setattr(kernel_cache, "KNOWN", False)
     nowhere = find_cache("a")
@@ -215,6 +217,7 @@ EDITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edit_compiles_what_contains_it_and_nothing_else(place, tmp_path, monkeypatch, edit):
     """Though it is in a kernel of another file, which the called one calls; in another folder, as of a checkout."""
@@ -288,6 +291,7 @@ for n, function in enumerate([NAMES]):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("further", [[], pytest.param(["float32"], marks=slow)])
 def test_a_stored_kernel_is_loaded_without_what_compilation_needs(place, tmp_path, monkeypatch, further):
     """It allocates, returns arrays and raises as when it was compiled; numba has not imported LAPACK for it."""
@@ -348,6 +352,7 @@ def test_a_stored_kernel_is_called_by_one_that_is_compiled_later(place, tmp_path
     assert done.stdout == "18.0 9.0 1\nbelow zero\n"
 
 
+@pytest.mark.slow
 def test_a_stored_inner_kernel_is_linked_into_one_that_is_compiled_later(place, tmp_path, monkeypatch):
     """It has no machine code of its own, and raises inside its caller."""
     inside = "plain = square\nsquare = compiled_inside(plain, lambda inner: keep(inner, plain, find_cache('a')))\n\n"

@@ -135,6 +135,7 @@ def test_command_without_room(case):
     np.testing.assert_allclose(results.bodies["top"].position[:, 0], results.time, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_results_are_replaced_when_asked_and_by_whole_ones_only(case):
     """A run over its own finished results says so; over those of another case it is refused; with --force they stay
     until the new ones are complete."""

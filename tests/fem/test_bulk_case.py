@@ -161,6 +161,7 @@ def test_glue_that_is_chosen_and_a_reduction_are_named(tmp_path):
 HALF = [*boom(), "SPC1,1,123456,1", "SPC1,2,345,1"]
 
 
+@pytest.mark.slow
 def test_subcases_with_supports_of_their_own_are_refused_by_name(tmp_path):
     """Symmetric and antisymmetric halves, whose sets together hold another structure."""
     control = ["MPC = 3", "SUBCASE 1", " SPC = 1", "SUBCASE 2", " SPC = 2"]
@@ -438,6 +439,7 @@ def test_bars_without_torsion_have_no_modes_of_torsion(tmp_path):
     assert found[0][0] > 1.0
 
 
+@pytest.mark.slow
 def test_a_pinned_end_may_be_skew_to_the_axes(tmp_path):
     """A frame whose bar is hinged at grid 3, in any position: the same modes, held by interfaces and by supports."""
     found = []

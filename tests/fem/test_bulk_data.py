@@ -111,6 +111,7 @@ def test_walls_are_those_of_a_case(tmp_path, as_shells, card, rest, words):
     np.testing.assert_allclose(found.body.mass, panel(**words).tables["shells"]["p"].wall.mass[0] * 0.5, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_triangles_and_a_wall_that_does_not_shear(tmp_path):
     """Without MID3 a thick plate is as stiff as a thin one of the same bending stiffness; triangles are read."""
     cells = [card for k, card in enumerate(quads(8, 4, 2)) if k]
@@ -122,6 +123,7 @@ def test_triangles_and_a_wall_that_does_not_shear(tmp_path):
     np.testing.assert_allclose(ratio, 1e3, rtol=4e-3)  # rotary inertia of the thick one
 
 
+@pytest.mark.slow
 def test_several_walls_in_one_file(tmp_path, as_shells):
     """Two properties side by side are two shells that share an edge; formats and unit are any."""
     cards, whole = grids(4, 2), quads(4, 2, 2)
@@ -188,6 +190,7 @@ def boom(count, stiffness=(300.0, 200.0), up=(0.0, 0.0, 1.0), **words):
     return model
 
 
+@pytest.mark.slow
 def test_bars_are_exact_beams(tmp_path):
     """I1 bends in the plane of the orientation vector; shear factors, products of inertia, PBEAM and shapes."""
     roots = ["root=1", "tip=4"]
@@ -275,6 +278,7 @@ def test_shapes_of_sections(tmp_path, card, shape, factor):
     np.testing.assert_allclose(found.body.mass, RHO * plain.area + 0.3 * (".018" in card), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_masses_rigid_elements_and_offsets(tmp_path):
     """A body by CONM2 at the end of two rigid elements, and bars that are offset from their grids."""
     axes = "CORD2R,5,,0.,0.,0.,1.,0.,0.\n,0.,1.,0."  # z along x, x along y
@@ -318,6 +322,7 @@ def test_rigid_elements_of_some_components(tmp_path):
     np.testing.assert_allclose(found, 3.926602**2 * np.sqrt(np.array([200.0, 300.0]) / 0.27), rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_means_of_grids_are_interfaces_of_means(tmp_path):
     """The reference grid of an RBE3 moves as a mean interface; of part of the components and with weights too."""
     cards = [*grids(4, 2), *quads(4, 2, 2), "PSHELL,2,1,.01,1,,1", MATERIALS]
@@ -356,6 +361,7 @@ def stiffened(path, *cards):
     return reduce_mesh(file_of(path, *grids(4, 2), *quads(4, 2, 2), shell, *cards, MATERIALS), [ROOT, "tip=5"], 8)
 
 
+@pytest.mark.slow
 def test_shells_and_bars_share_grids(tmp_path, as_shells):
     """A stiffener of bars along the edge of a panel, on its surface, beside femb's own stiffener."""
     found = stiffened(tmp_path / "p.bdf", *(f"CBAR,{90 + k},5,{k},{k + 1},0.,0.,1." for k in range(1, 5)), PBAR)
@@ -419,6 +425,7 @@ def test_solids_have_the_materials_of_their_file(tmp_path):
         reduce_mesh(file_of(path, *cards, "PSOLID,4,1", "CTETRA,9,4,1,2,3", MATERIALS), ["root=x=0"], 3)
 
 
+@pytest.mark.slow
 def test_a_truss_has_the_frequencies_that_nastran_prints():
     """117 bars with grids for orientation and a rigid element, of the data of pyyeti's tests (BSD), free."""
     fe = read_structure(FILES / "nastran" / "full.dat")
@@ -616,6 +623,7 @@ def test_components_are_along_the_displacement_axes_of_grids(tmp_path, join, own
     np.testing.assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-9 * found[1].max())
 
 
+@pytest.mark.slow
 def test_a_shell_of_a_case_takes_the_walls_of_its_file(tmp_path):
     """As the panel of corners; a group is one property, grids are sets, plies have stresses; a wall goes before."""
     cards = [*grids(4, 2), *quads(4, 2, 2, ",30."), "PCOMP,2,,,,,,,SYM\n,8,.001,45.,YES,,,-45.", MATERIALS]
@@ -637,6 +645,7 @@ def test_a_shell_of_a_case_takes_the_walls_of_its_file(tmp_path):
     assert thick.wall.mass[0] == pytest.approx(27.0)
 
 
+@pytest.mark.slow
 def test_the_command_reduces_a_file(tmp_path):
     """With supports left out and said; the body is that of Python. A folded box has axes of nodes everywhere."""
     cards = [*grids(4, 2), *quads(4, 2, 2), "PSHELL,2,1,.01,1,,1", MATERIALS, "SPC1,1,123456,1", "EIGRL,1,,,3"]
@@ -817,6 +826,7 @@ def decks():
     return module, json.loads(path.with_suffix(".json").read_text())
 
 
+@pytest.mark.slow
 def test_decks_have_the_frequencies_that_mystran_prints(tmp_path, decks):
     """Panels and solids to 1e-6, bars to 1e-4, other elements and shapes to 1 %, of another program."""
     module, printed = decks
@@ -830,6 +840,7 @@ def test_decks_have_the_frequencies_that_mystran_prints(tmp_path, decks):
         np.testing.assert_allclose(found[: len(printed[name])], printed[name], rtol=near, err_msg=name)
 
 
+@pytest.mark.slow
 def test_fasteners_are_the_rules_that_they_stand_for(tmp_path, decks):
     """The same by RBE3 of four points that MPC put on the elements, and a bar or a spring between."""
     for name in ("CFAST", "CWELD, ELPAT"):

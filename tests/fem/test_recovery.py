@@ -144,6 +144,7 @@ def test_bars_under_a_load_along_them_have_the_moments_of_statics(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_gauges_read_forces_without_free_expansion(tmp_path):
     cards = [HEATED if card == METAL else card for card in BOOM]
     body = reduced(tmp_path, [*cards, WARM], ["root=1", "tip=3"], loads=["own=set:8"], recover=["forces=21"])

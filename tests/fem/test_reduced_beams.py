@@ -123,6 +123,7 @@ def wing(stiffness=4.0, **words):
     return model
 
 
+@pytest.mark.slow
 def test_panels_on_lines_of_hinges():
     """At rest and spinning, two stiff panels swing as in closed form: a double pendulum in the field of its spin."""
     found = reduce_beams(wing(), "hub", {}, 8)
@@ -190,6 +191,7 @@ stiffness = 4
 """
 
 
+@pytest.mark.slow
 def test_an_appendage_of_a_case_file(tmp_path):
     """By the command as in Python; what does not apply is named."""
     case, file = tmp_path / "wing.toml", tmp_path / "wing.npz"

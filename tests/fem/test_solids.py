@@ -164,6 +164,7 @@ def test_other_origin_numbering_and_axes_give_the_same_body():
     assert pytest.approx(first.K, abs=1e-7 * np.abs(first.K).max()) == second.K
 
 
+@pytest.mark.slow
 def test_modes_are_kept_by_frequency_and_effective_mass(model):
     tied = interfaces_of(model, ["root=root"])
     by_frequency = reduce_model(model, tied, Keep(max_frequency=500.0))

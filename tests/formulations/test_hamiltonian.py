@@ -182,6 +182,7 @@ def test_velocities_solve_the_energy_matrix(free):
         assert relative(motion.rate, rate) < 1e-11
 
 
+@pytest.mark.slow
 @both_bases
 def test_rates_of_momenta_are_those_of_newton_and_euler(free):
     """p' against (A u)' with accelerations from multipliers, on random trees up to 30 bodies."""
@@ -200,6 +201,7 @@ def test_rates_of_momenta_are_those_of_newton_and_euler(free):
         assert relative(momentum_rates(form, y, p), wanted[-tree.n :]) < 1e-11
 
 
+@pytest.mark.slow
 @both_bases
 def test_accelerations_are_those_of_newton_and_euler(free):
     rng = np.random.default_rng(6)
@@ -470,6 +472,7 @@ def test_driven_rotor_flaps_at_the_closed_form_frequency():
 # Partial linearisation
 
 
+@pytest.mark.slow
 def test_derivatives_of_the_energy_matrix():
     """First and second derivatives against a complex step of the source's recursion and of the first derivatives."""
     rng = np.random.default_rng(16)
@@ -616,6 +619,7 @@ def absolute_angles(t, x):
     return np.concatenate([[da, db], np.linalg.solve(M, f)])
 
 
+@pytest.mark.slow
 def test_double_pendulum_is_lagranges():
     form = momentum_form(double_pendulum())
     start = np.array([1.2, 0.5, 0.3, -0.4])
@@ -629,6 +633,7 @@ def test_double_pendulum_is_lagranges():
     np.testing.assert_allclose([rate[0], rate.sum()], wanted[2:], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_free_forced_tree_moves_like_newton_and_euler():
     """A branched tree on a free bus, hinge springs and dampers, a follower force and a driven hinge, for one second."""
     rng = np.random.default_rng(14)
@@ -750,6 +755,7 @@ def test_gauss_orders(stages, steps):
     assert abs(np.log2(errors[0] / errors[1]) - 2 * stages) < 0.35, errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stages", slow_but([2], [2, 3]))
 def test_gauss_is_symmetric_and_keeps_quadratic_invariants(stages):
     form = momentum_form(double_pendulum())

@@ -203,6 +203,7 @@ def test_chain_of_universal_joints_moves_alike():
         assert np.abs(results.audit.energy_error).max() < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [slow("rotor_floating"), "array_deployment"])
 def test_free_trees_keep_their_momenta(name, tmp_path):
     """By the command line: to 1e-13 of what the parts have, through latches too."""
@@ -216,6 +217,7 @@ def test_free_trees_keep_their_momenta(name, tmp_path):
         np.testing.assert_allclose(momentum, np.broadcast_to(momentum[0], momentum.shape), rtol=0.0, atol=1e-13 * scale)
 
 
+@pytest.mark.slow
 def test_deployment_ends_as_in_the_velocity_form():
     """The same hinges latch at the same times, take the same energy, and the array ends in the same place."""
     results, wanted = (results_of("array_deployment", each) for each in ("hamiltonian", "velocity"))
@@ -230,6 +232,7 @@ def test_deployment_ends_as_in_the_velocity_form():
     assert np.abs(results.audit.energy_error).max() < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "bound"), [({}, 1e-9), slow(({"tableau": "rk4", "step": 5e-4}, 1e-7))], ids=["dop853", "rk4"]
 )
@@ -275,6 +278,7 @@ def both(model, duration=2.0, **options):
     return femb.simulate(model, formulation="hamiltonian", **{**words, **options}), velocity
 
 
+@pytest.mark.slow
 def test_driven_hinge():
     """Motion, the drive's torque and its work; by Gauss steps too. The driver's own force is that of the tree."""
     model = arm(femb.JointDriver("motor", "shoulder", motion=Sine(0.4, 0.5, mean=0.4)))
@@ -290,6 +294,7 @@ def test_driven_hinge():
     np.testing.assert_allclose(torque, wanted.drivers["motor"].force[0], rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_latches_engage_and_let_go():
     """A hinge let go at a time, one held at a stroke, and held again: momenta of the others pass through each."""
     latches = (
@@ -329,6 +334,7 @@ def test_latching_changes_no_other_momentum():
 # Gauss steps
 
 
+@pytest.mark.slow
 def test_stiff_hinges_by_gauss_steps():
     """A hinge of 5e3 rad/s in steps of 2 ms: Newton's iteration takes over, and the arm moves as if it were rigid."""
 

@@ -145,6 +145,7 @@ def difference(function, h=2e-3):
     return sum(terms) / (60.0 * h)
 
 
+@pytest.mark.slow
 def test_runs_agree_with_the_velocity_form():
     model = satellite(euler_rates=(0.2, 0.5, -0.3))
     options = {
@@ -304,6 +305,7 @@ def test_matrices_of_a_step_are_derivatives():
     np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "bound"), [("rk", 1e-7), ("bdf", 2e-4)])
 def test_runs_with_joints_agree_with_the_velocity_form(method, bound):
     duration = 0.004 if method == "rk" else 1.0

@@ -56,6 +56,7 @@ def failures(monkeypatch):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRETCHES)
 @pytest.mark.parametrize("method", ["radau", "bdf", "rk"])
 def test_steps_and_failures_are_those_of_the_velocity_form(name, method, failures):
@@ -104,6 +105,7 @@ def test_error_control_does_not_see_the_multipliers():
     assert two[0] == pytest.approx(one[0], rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but(["satellite_forced"], ["satellite_free", "satellite_forced"]))
 def test_runge_kutta_of_fixed_steps_is_the_same_in_both_forms(name):
     """The same formula for q' and for v: they differ by its error in the booms' fastest waves, which it damps."""

@@ -107,6 +107,7 @@ def test_loads_of_a_model_keep_the_calls_stage_by_stage(name):
     assert not make_formulation(System(model, assemble=True), name).has_stages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMS)
 def test_a_stage_takes_time_in_proportion_to_the_bodies(name):
     """And a few bodies less than a fifth of what calls one after the other take."""

@@ -238,6 +238,7 @@ def loaded_tree(seed, ground):
     return model, run(model, "velocity", rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "rtol", "bound"), slow_but(METHODS[:2], METHODS))
 def test_every_stepper_agrees_with_the_velocity_form(method, rtol, bound):
     """Reactions among what agrees; the joints stay closed by themselves."""
@@ -251,6 +252,7 @@ def test_every_stepper_agrees_with_the_velocity_form(method, rtol, bound):
         assert np.max(got.audit.constraint_position) < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "step"), [(4, 0.025), (6, 0.025)])
 def test_gauss_steps_in_angles(order, step):
     """Of fixed length: with half the step, the error is the sixteenth or sixty-fourth."""
@@ -287,6 +289,7 @@ def test_angles_count_their_turns():
     np.testing.assert_allclose(angle, wanted.joints["axle"].coordinates[:, 0], atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "rtol", "bound"), slow_but(METHODS[:2], METHODS))
 def test_drivers_are_kept_rows(method, rtol, bound):
     """The wheel follows a motion: the motor's torque and work are those of the velocity form."""
@@ -300,6 +303,7 @@ def test_drivers_are_kept_rows(method, rtol, bound):
     assert np.max(np.abs(got.audit.energy_error)) < 10.0 * bound
 
 
+@pytest.mark.slow
 def test_an_orientation_may_be_driven_through_several_joints():
     """The attitude of the last of three bodies: three rows, three of four free directions."""
     model = femb.Model("wrist", gravity=(0, 0, -9.81))
@@ -420,6 +424,7 @@ def test_tolerances_do_not_grow_with_turns():
         assert error_norm(*scale, error, np.full(form.n_q, angle)) == pytest.approx(1e-8 / wanted, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_explicit_steps_build_no_sparse_matrix(monkeypatch):
     """Twice the steps of a satellite with a hinged panel and a wheel make as many objects of scipy.sparse."""
     from scipy.sparse import csc_array, csr_array
@@ -459,6 +464,7 @@ def with_wheel(model):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "made", [lambda: pushed(panel_on_hub(time=50.0)), lambda: with_wheel(pushed(panel_on_hub(time=50.0)))]
 )

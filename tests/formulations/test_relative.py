@@ -150,6 +150,7 @@ def close(got, wanted, tolerance=1e-12):
     np.testing.assert_allclose(got, wanted, rtol=0.0, atol=tolerance * max(1.0, np.abs(wanted).max()))
 
 
+@pytest.mark.slow
 @every_speed
 def test_velocities_and_accelerations_are_derivatives_of_positions(speeds):
     rng = np.random.default_rng(1)
@@ -171,6 +172,7 @@ def test_velocities_and_accelerations_are_derivatives_of_positions(speeds):
     assert got.V[of["b5"]][:, 6 * of["b2"] : 6 * of["b2"] + 6].any()
 
 
+@pytest.mark.slow
 @every_speed
 def test_every_entry_of_the_derivatives_is_exact(speeds):
     """V' and W' entry by entry: differences of V and W along the motion."""
@@ -185,6 +187,7 @@ def test_every_entry_of_the_derivatives_is_exact(speeds):
         close(getattr(here, f"{name}_rate"), slope, 1e-8)
 
 
+@pytest.mark.slow
 def test_reference_case_of_the_three_choices():
     """Section 5 of docs/theory/relative.md."""
     tree = Tree((-1, 0), np.array([[0, 0, 0], [0.5, 0.1, -0.2]]), np.array([[0, 0, 0], [0.4, -0.3, 0.6]]))

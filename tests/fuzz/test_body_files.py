@@ -289,6 +289,7 @@ def test_every_way_that_is_refused_says_so_once(folder):
     shutil.copy(folder / "body.npz", folder / "damaged" / "body.npz")
 
 
+@pytest.mark.slow
 @seed(1)
 @settings(common, max_examples=50)
 @given(st.sampled_from(sorted(WAYS)), damage)
@@ -296,6 +297,7 @@ def test_some_damaged_bytes(folder, way, steps):
     damage_bytes(folder, way, steps)
 
 
+@pytest.mark.slow
 @seed(1)
 @settings(common, max_examples=50)
 @given(st.sampled_from(EDITED), edits)

@@ -75,6 +75,7 @@ def test_the_newer_tables_are_understood(folder):
     first_step(completed(case.model), case.run)
 
 
+@pytest.mark.slow
 @seed(1)
 @settings(common, max_examples=50)
 @given(st.sampled_from(QUICK), changes)

@@ -105,6 +105,7 @@ def runs(options):
     return lambda test: seed(SEED)(options(test))
 
 
+@pytest.mark.slow
 @runs(QUICK)
 @given(which=st.integers(0, 1), steps=damage)
 @example(which=0, steps=[("zero", 0.5503391699758872, 75)])  # the address of a chunk
@@ -181,6 +182,7 @@ def check_edits(originals, folder, steps):
         assert results is None, f"FEMB_SEED={SEED}: {steps} was read"
 
 
+@pytest.mark.slow
 @runs(QUICK)
 @given(steps=edits)
 @example(steps=[("soft", "bodies/hub/position", "time"), ("hard", "time", "bodies/hub/position")])

@@ -32,6 +32,7 @@ def test_matrices(plant, reduced):
     np.testing.assert_array_equal(reduced.stiffness[:6], 0.0)
 
 
+@pytest.mark.slow
 def test_modes_of_the_free_model(plant):
     """Six zeros and the frequencies of the free satellite."""
     whole = CraigBampton.of(hybrid_coordinates(winged_satellite(), held="hub", points={}))
@@ -51,6 +52,7 @@ def test_arrays_read_back(reduced, tmp_path):
     assert again.dofs == reduced.dofs == tuple(str(cell[0]) for cell in matlab["dofs"][:, 0])
 
 
+@pytest.mark.slow
 def test_op4_and_punch_read_back(reduced, tmp_path):
     pytest.importorskip("pyyeti", reason="pyyeti, the extra fe, is not installed")
     from pyyeti import nastran as bulk

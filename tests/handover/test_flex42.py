@@ -140,6 +140,7 @@ def test_the_whole_in_mean_axes(tmp_path):
     np.testing.assert_allclose(ratios, (0.00516, 0.01003, 0.00518, 0.00504, 0.00589, 0.01090), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1.0, 0.5])
 def test_appendages_on_a_rigid_hub(tmp_path, factor):
     files = write_flex42(winged_satellite(), tmp_path, 4, held="hub", reference="joint", hf_factor=factor)
@@ -161,6 +162,7 @@ def test_appendages_on_a_rigid_hub(tmp_path, factor):
         assert ("halved" in found["description"]) == (factor == 0.5)
 
 
+@pytest.mark.slow
 def test_momenta_of_appendages_are_their_participation():
     from femb.vibration.modes import modes
 

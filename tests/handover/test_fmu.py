@@ -41,6 +41,7 @@ def run(path, inputs, **words):
     return np.array([found[name] for name in found.dtype.names[1:]]).T
 
 
+@pytest.mark.slow
 def test_against_scipy(tmp_path):
     space, u = oscillator(), np.where(np.arange(201) < 50, 1.0, 0.0)[:, None]
     path = write_fmu(space, tmp_path / "oscillator.fmu")
@@ -87,6 +88,7 @@ def test_names_and_description_are_valid(tmp_path):
     assert "_2_arrays_slave" not in sys.modules
 
 
+@pytest.mark.slow
 def test_a_small_pulse_against_the_simulation(tmp_path):
     model = of_parts(hub(), slender_boom(elements=4))
     model.add(Load("wheel", body="hub", torque=(0.0, 5e-3, 0.0), profile=Step(duration=0.5)))

@@ -99,6 +99,7 @@ def test_sensors_and_actuators_against_the_linearised_model(plant):
         np.testing.assert_allclose(found[6:], s * s * found[3:6], rtol=0.0, atol=1e-11 * scale)
 
 
+@pytest.mark.slow
 def test_default_points_are_bodies_and_ends_of_beams():
     plant = hybrid_coordinates(winged_satellite(), 2, held="hub")
     names = {point.name for point in plant.points}
@@ -134,6 +135,7 @@ def test_a_point_elsewhere():
         hybrid_coordinates(model, 1, held="hub", points={"eye": "bodies.ground"})
 
 
+@pytest.mark.slow
 def test_own_dampers_are_those_of_the_linearised_model():
     """The case has dashpots in its hinges: the transfer function near the first resonance, which they limit."""
     model = load_case(ROOT / "cases" / "satellite_two_arrays.toml", ["loads.wheel.profile.start=1"]).model

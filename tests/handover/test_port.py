@@ -70,6 +70,7 @@ def test_a_chain_of_two():
         np.testing.assert_allclose(found, wanted, atol=1e-8 * np.max(np.abs(wanted)))
 
 
+@pytest.mark.slow
 def test_a_child_on_a_jointed_panel():
     """Joints and springs between the ports; without a child it is the appendage."""
     place = Place("left panel 2", at=(0.0, -0.75, 0.0))

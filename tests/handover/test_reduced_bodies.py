@@ -98,6 +98,7 @@ def test_every_form_has_it(form, models):
     np.testing.assert_allclose(root, tip, rtol=1e-6, atol=1e-9 * np.max(np.abs(tip)))
 
 
+@pytest.mark.slow
 def test_modal_damping_of_it(models, bodies):
     """The ratios with the hub held are those of the case, and the hub turns alike under a torque."""
     items = [

@@ -456,6 +456,7 @@ def satellite(tau, omega=(0.0, 0.0, 0.0)):
     return model
 
 
+@pytest.mark.slow
 def test_a_satellite_with_a_filtered_controller():
     """Its closed-loop poles are those of an independent program, and a stiff filter costs no steps."""
     linear = linearize(satellite(0.2))

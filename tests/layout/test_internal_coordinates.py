@@ -162,6 +162,7 @@ METHODS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", METHODS, ids=lambda each: "-".join(map(str, each.values())))
 def test_scalars_without_a_frame(options):
     system = started(alone(), q=(0.1, -0.2))
@@ -173,6 +174,7 @@ def test_scalars_without_a_frame(options):
     assert np.abs(results.audit.energy_error).max() < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [METHODS[0], slow(METHODS[1]), *METHODS[2:4], slow(METHODS[4]), METHODS[5]],

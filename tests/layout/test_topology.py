@@ -61,6 +61,7 @@ def test_what_models_of_one_topology_share():
     assert longer.layout.numbers is not first.layout.numbers
 
 
+@pytest.mark.slow
 def test_the_number_of_kept_topologies_is_bounded():
     for rods in range(1, KEPT + 4):
         System(chain(rods=rods))

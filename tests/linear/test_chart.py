@@ -51,6 +51,7 @@ def motion(tree, q, u, rate):
     return Q, V, out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ground", [True, False])
 @pytest.mark.parametrize("root", ROOTS, ids=range(4))
 def test_chart(root, ground):

@@ -35,6 +35,7 @@ def magnet(push=0.0):
     return model
 
 
+@pytest.mark.slow
 def test_a_dipole_that_follows_the_field_has_no_stiffness():
     """About x and y the poles are those of a damped drift, J x'' = k (x - x_k) - x_k' with the dipole of its last
     sample; what turns there stays, in the loop and in the run."""
@@ -115,6 +116,7 @@ def wheeled(turn, **limits):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("turn", "limits", "effect"),
     [

@@ -23,6 +23,7 @@ def oscillator():
     return femb.StateSpace(A, B, C, np.zeros((2, 1)), tuple("abcd"), ("push",), ("x", "y"))
 
 
+@pytest.mark.slow
 def test_a_linear_model_shows_its_frequencies_and_its_first_channel(oscillator, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     oscillator._repr_html_()  # imports matplotlib

@@ -178,6 +178,7 @@ def motion_of(transfer, s):
     return np.hstack([transfer[:, :3] @ [[1.0], [s], [s * s]], transfer[:, 3:]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [{}, {"modes": 30}, {"craig_bampton": 30}, {"modes": 8}])
 @pytest.mark.parametrize("damped", [False, True])
 def test_motions_of_drivers_by_every_road(order, damped):

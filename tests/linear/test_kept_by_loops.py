@@ -54,6 +54,7 @@ def own_axis():
     return A, np.array([[0.0], [1.0 / HUB], [(KD + DRAG) / HUB]]), np.array([[1.0, 0.0, 0.0]])
 
 
+@pytest.mark.slow
 def test_norms_of_a_loop_whose_integral_carries_friction(case):
     A, B, C = own_axis()
     space = femb.loop(femb.load_case(case()), inputs=[TORQUE], outputs=[TURN]).closed([TORQUE], [TURN])

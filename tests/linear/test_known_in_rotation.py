@@ -60,6 +60,7 @@ def test_loops_about_a_rotation_are_without_what_is_conserved(number):
     np.testing.assert_allclose(*of.values(), rtol=2e-4)
 
 
+@pytest.mark.slow
 def test_a_truncated_model_about_a_rotation_has_the_loop_of_the_whole():
     """Without wheels, whose momenta modes do not have."""
     model = generated(0, law=False, hot=False, spin=SPIN)

@@ -102,6 +102,7 @@ def oracle_names(example: Example):
     return (*names, *(f"{name} rate" for name in names))
 
 
+@pytest.mark.slow
 @every_example
 def test_whole_bracket_at_a_moving_point(name):
     """(22) away from any equilibrium, where the accelerations are not zero: the rows of u' against complex steps."""
@@ -723,6 +724,7 @@ def test_trim_of_long_wires():
     assert np.min(np.abs(values.imag - rate)) < 1e-6 * rate
 
 
+@pytest.mark.slow
 def test_linearize_does_what_the_command_does():
     """Start, rest, state and trim by name, and an operating point; refusals by name."""
     model = femb.load_case(CASES / "thompson_rotorcraft.py").model

@@ -82,6 +82,7 @@ def test_the_margins_of_the_reference_satellite(plant):
     assert margins.sensitivity == 1.0 / margins.distance
 
 
+@pytest.mark.slow
 def test_the_margins_are_those_of_python_control_on_the_same_grid(plant):
     control = pytest.importorskip("control")
     for margins in femb.loop(plant, [attitude_law()]).margins():
@@ -94,6 +95,7 @@ def test_the_margins_are_those_of_python_control_on_the_same_grid(plant):
         assert np.min(distance) == pytest.approx(margins.distance, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_largest_delay(plant):
     """The simulated loop decays just below, and grows just above."""
     loop = femb.loop(plant, [attitude_law()])
@@ -163,6 +165,7 @@ def test_what_is_conserved_is_left_out_beside_stiff_vibrations():
     assert sampled.conserved == 6
 
 
+@pytest.mark.slow
 def test_a_stiff_mesh_keeps_slow_motions_and_damping():
     """Poles beside 1e10 1/s are those of the plant in modes; matrices alone have lost them, and the table says so."""
     whole, of_modes = femb.loop(held_panel(1e-3)), femb.loop(held_panel(1e-3), modes=20)
@@ -175,6 +178,7 @@ def test_a_stiff_mesh_keeps_slow_motions_and_damping():
     assert "these are what rounding leaves of zero beside the fastest vibration" in alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("thickness", [slow(20e-3), slow(4e-3), 1e-3])
 def test_the_loop_of_a_thin_shell_with_wheels(thickness):
     """A sampled law with a delay: of full order as in modes, where the fastest vibration is 1e7 times the first."""
@@ -238,6 +242,7 @@ def test_a_start_of_the_hub_carries_the_structure_along(words):
     np.testing.assert_allclose(run["bodies.hub.position.x"], 0.3, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_no_damping_by_default_decides_on_stability():
     """An undamped array under a delayed law grows at every order; a ratio that is given stands in the head."""
     coarse = [f"beams.{side}_yoke.elements=2" for side in ("left", "right")]
@@ -279,6 +284,7 @@ def test_files_keep_the_modes_of_a_stiff_plant(tmp_path, suffix):
     assert np.max(np.abs(np.sort(np.abs(bare.eigenvalues()))[:6])) > 1e-6
 
 
+@pytest.mark.slow
 def test_no_verdict_rests_on_a_default_damping(tmp_path):
     """A plant that was truncated before, also from a file, has the damping that is asked for, or no loop."""
     law = LinearLaw("idle", [], [], [], [[0.0]], inputs=("bodies.hub.turn.x",), outputs=("bodies.hub.torque.x",))
@@ -458,6 +464,7 @@ def test_sampled_models_against_python_control_and_simulation():
             motion.x = motion.P @ motion.x + motion.Q @ motion.inputs()
 
 
+@pytest.mark.slow
 def test_files_of_sampled_models(tmp_path):
     sampled = cart().sampled(0.1, 0.05)
     read = StateSpace.read(sampled.write(tmp_path / "sampled.npz"))
@@ -604,6 +611,7 @@ ROLL = ["bodies.hub.turn.x", "bodies.hub.angular_velocity.x"]
 HOLD = LinearLaw("hold", [], [], [], [[-46.65, -435.4]], inputs=ROLL, outputs=["bodies.hub.torque.x"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("period", [None, 0.1])
 def test_files_of_closed_loops_keep_their_units(tmp_path, period):
     loop = femb.loop(winged(4), [replace(HOLD, period=period)])
@@ -616,6 +624,7 @@ def test_files_of_closed_loops_keep_their_units(tmp_path, period):
         np.testing.assert_array_equal(read.A, closed.A)
 
 
+@pytest.mark.slow
 def test_beams_in_a_continuous_loop():
     """A hub with two uniform beams: the poles of the continuum, as the mesh is refined."""
 
@@ -800,6 +809,7 @@ def test_sensors_in_the_loop(model):
 FELT = {"body": "hub", "at": (0.5, 0.0, 0.0)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sensor", "gains"),
     [
@@ -839,6 +849,7 @@ def test_every_sensor_in_the_loop(sensor, gains):
     assert np.isfinite(loop.margins()[0].distance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [{"craig_bampton": 8}, {"modes": 12, "residual_vectors": True}, {"balanced": 20}])
 def test_a_truncated_plant_keeps_its_wheels(order):
     """Two booms and three wheels at speed, whose momentum couples the axes: the model of full order and the truncated
@@ -892,6 +903,7 @@ def test_a_linear_model_contains_the_states_of_continuous_controllers():
             assert np.min(np.abs(poles - wanted)) < 1e-8
 
 
+@pytest.mark.slow
 def test_beams_under_a_continuous_controller_of_the_model():
     """The state space of the model, as the mesh is refined."""
 

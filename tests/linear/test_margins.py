@@ -147,6 +147,7 @@ def test_the_phase_margin_is_that_of_the_least_size():
     assert replace(found, phase_margins=np.array([63.0, -28.0, 52.6])).phase_margin == -28.0
 
 
+@pytest.mark.slow
 def test_the_largest_delay_of_more_than_twenty_periods():
     """Of a slow loop with quick samples: that of the continuous law, less half the period that samples hold."""
     fast = femb.loop(pendulum(), [law(0.002)])

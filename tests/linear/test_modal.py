@@ -174,6 +174,7 @@ def test_damping_in_proportion_to_the_stiffness_stays_so(held):
     assert size > 0.0
 
 
+@pytest.mark.slow
 def test_it_moves_as_the_model_does():
     """A slew of the satellite: rates of the hub and of the shapes by the modal model against a run of the whole."""
     model = winged(youngs_modulus=2e5, shear_modulus=1e5)

@@ -27,6 +27,7 @@ def damped():
     return model
 
 
+@pytest.mark.slow
 def test_sparse_and_dense_transfer_functions_agree(damped):
     sparse, dense = femb.linear_model(damped, **WORDS), femb.linearize(damped, **WORDS)
     undamped = femb.linear_model(winged_satellite(), **WORDS)
@@ -38,6 +39,7 @@ def test_sparse_and_dense_transfer_functions_agree(damped):
     assert np.max(np.abs(undamped.transfer(s) - sparse.transfer(s))) > 1e-3 * np.max(np.abs(sparse.transfer(s)))
 
 
+@pytest.mark.slow
 def test_truncation_keeps_the_damping_of_the_model(damped):
     full = femb.linear_model(damped, **WORDS, hub="hub")
     reduction = craig_bampton(full, 6)
@@ -96,6 +98,7 @@ def test_every_road_has_the_damping_of_the_case(damped, by_modes, road):
     np.testing.assert_allclose(lowest(ROADS[road](damped)), wanted, rtol=3e-6)
 
 
+@pytest.mark.slow
 def test_full_order_of_a_held_hub(damped):
     found = femb.linearize_structure(damped, inputs=[], outputs=[], held="hub")
     ratios = lowest(found, 14)[1]
@@ -105,6 +108,7 @@ def test_full_order_of_a_held_hub(damped):
     np.testing.assert_allclose(lowest(replaced, 14)[1], 0.03, rtol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [{"craig_bampton": EVERY_MODE}, {}])
 def test_a_given_ratio_replaces_that_of_the_case(damped, order):
     """As a case without modal damping that is given the ratio, and zero takes the damping away."""
@@ -117,6 +121,7 @@ def test_a_given_ratio_replaces_that_of_the_case(damped, order):
     np.testing.assert_allclose(none, 0.0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["modes", "craig_bampton"])
 def test_the_table_says_whose_the_damping_is(damped, word):
     def kind(model, **words):
@@ -215,6 +220,7 @@ def hinged(*items):
     )
 
 
+@pytest.mark.slow
 def test_reactions_of_joints_balance_modal_damping():
     """The reaction of a hinge beside which modal damping acts, sparse, dense and truncated."""
     model = hinged(femb.ModalDamping("panel", "hub", 0.2, modes=4))

@@ -94,6 +94,7 @@ def test_the_envelope_of_one_instant_is_that_instant(results):
         assert np.all(times == results.time[k])
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_and_writes_files(file, tmp_path):
     result = said("loads", file, "--item", "beams/r*", "--out", tmp_path / "to")
     lines = result.splitlines()

@@ -24,6 +24,7 @@ def slide(frequency, damping=1.5):
     )
 
 
+@pytest.mark.slow
 def test_forced_vibration():
     """The steady response of a linear oscillator, and multipliers exp(lambda T)."""
     frequency = 4.0
@@ -57,6 +58,7 @@ def swing(amplitude, frequency, length=0.5):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("amplitude", "stable"), [(0.005, True), (0.06, False)])
 def test_mathieu(amplitude, stable):
     """Hanging straight is periodic; its multipliers are those of Mathieu's equation, integrated by scipy."""
@@ -132,6 +134,7 @@ def boom_on_an_axle(rate, stiffness=1e6):
     )
 
 
+@pytest.mark.slow
 def test_a_stiff_rotor_by_equal_implicit_steps():
     """Its weight bends a boom as a vibration forced with the rate does; it comes back by explicit steps too."""
     rate = 4.0
@@ -169,6 +172,7 @@ def shaken(**words):
     )
 
 
+@pytest.mark.slow
 def test_a_wheel_with_imbalance_turns_at_a_known_rate():
     """Multipliers of the balanced wheel, exp(-c T/2m) in size and 1 of its speed; the amplitude by the imbalance."""
     T, imbalance = 2.0 * np.pi / 50.0, 1e-4

@@ -85,6 +85,7 @@ def test_the_worst_of_a_range_of_frequencies_is_at_the_resonance(loop):
     assert part.amplitude[0, 0] <= peak_gain(closed).gain
 
 
+@pytest.mark.slow
 def test_a_range_of_frequencies_has_the_worst_of_each_measure_and_axis(loop):
     """Against a fine scan: means over a window are largest beside the resonance, where that has a zero of theirs, and
     each axis has its own."""

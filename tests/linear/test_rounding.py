@@ -10,6 +10,7 @@ FREQUENCIES = np.array([0.01, 0.1, 0.5, 2.0, 10.0])
 OUTPUTS = ["bodies.hub.turn", "bodies.hub.angular_velocity", "bodies.hub.acceleration"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1, 2, 3])
 def test_responses_of_full_order_are_known_as_well_as_they_say(number):
     """In coordinates of joints, in those of frames, and sparse by exact products: what two of them differ by is at most

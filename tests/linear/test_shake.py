@@ -47,6 +47,7 @@ def test_every_half_power_band_is_resolved(random):
         assert np.sum(np.abs(f - centre) < half) >= 20
 
 
+@pytest.mark.slow
 def test_table_and_files(tmp_path, random):
     text = random.table()
     assert "27 modes of the whole structure, 1 % damping in each, as given" in text
@@ -115,6 +116,7 @@ duration = 1.0
 """
 
 
+@pytest.mark.slow
 def test_command(tmp_path):
     case, psd = tmp_path / "boom.toml", tmp_path / "psd.csv"
     case.write_text(CASE, encoding="utf-8")

@@ -90,6 +90,7 @@ def test_vibration_after_unshaped_forces(T, bang, sine):
     assert left(Repeat(Sine(1.0 / T), period=T, count=1), T + 1.0) == pytest.approx(sine, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_shaped_force_leaves_what_the_curve_says():
     """At the frequency of the shaper nothing; at another one the vibration of the force times the residual."""
     shaper = femb.shaper("zvd", frequencies=0.25)

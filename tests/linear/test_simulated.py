@@ -54,6 +54,7 @@ def linear_answer(space, times, profile):
     return space.C[0] @ found.y
 
 
+@pytest.mark.slow
 def test_a_small_pulse():
     """The difference between the linear model and the simulation, relative to the motion, falls with the pulse."""
     space = linearize(machine(pulse), inputs=["loads.wheel"], outputs=[OUTPUT])

@@ -53,6 +53,7 @@ def test_all_modes_are_the_full_model(build):
     refuses(f"wanted a whole number from 1 to {most}, the elastic modes", spinning_modal, model, most + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", BUILDS)
 def test_errors_fall_with_the_modes(build):
     """At a frequency below most modes; of displacements, which the static share helps."""
@@ -65,6 +66,7 @@ def test_errors_fall_with_the_modes(build):
     assert errors[2] < 2e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", ["free", "with a wheel"])
 @pytest.mark.parametrize("order", ["modes", "balanced"])
 def test_the_bound_holds_at_other_frequencies(build, order):

@@ -62,6 +62,7 @@ def case_of(folder: Path, law: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [REPLACED, SAMPLED])
 def test_an_error_that_stays_is_said(tmp_path, monkeypatch, law):
     path = case_of(tmp_path, law)

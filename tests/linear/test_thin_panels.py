@@ -42,6 +42,7 @@ def test_poles_of_full_order_are_those_of_the_sparse_modes(of, thickness):
     assert np.max(poles.real) < 1e-12
 
 
+@pytest.mark.slow
 def test_margins_of_a_loop_of_full_order_are_those_of_its_modes():
     """Of a continuous law; the fast motions, above critical damping, once hid the crossovers."""
     model = satellite(1e-3, law=True)
@@ -54,6 +55,7 @@ def test_margins_of_a_loop_of_full_order_are_those_of_its_modes():
     np.testing.assert_allclose([mode.omega for mode in full.modes()[:3]], omega, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_sampled_loop_of_full_order_is_that_of_its_modes():
     """The exponential of a step once lost the slow motions beside decays of 1e13 1/s: growth 11 % off, and a gain
     margin of 11 for 16."""
@@ -66,6 +68,7 @@ def test_a_sampled_loop_of_full_order_is_that_of_its_modes():
     np.testing.assert_allclose(one.phase_margin, other.phase_margin, rtol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clock", [{}, {"period": 0.1, "delay": 0.135}])
 def test_closed_loops_of_full_order_have_the_norms_and_poles_of_their_modes(clock):
     """Conserved momenta once hid beside decays of 1e12 1/s: the norms were infinite, and studies saw no slow pole."""
@@ -79,6 +82,7 @@ def test_closed_loops_of_full_order_have_the_norms_and_poles_of_their_modes(cloc
     np.testing.assert_allclose(one.real, other.real, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_regulator_of_full_order_names_the_way_out():
     """Of the truncated model it is there."""
     model, words = satellite(2e-4), {"inputs": [TORQUE], "outputs": [TURN, "bodies.hub.angular_velocity"]}
@@ -87,6 +91,7 @@ def test_a_regulator_of_full_order_names_the_way_out():
     assert np.max(femb.lqr(femb.linearize_structure(model, **words, hub="hub", craig_bampton=8), 1.0).poles.real) < 0.0
 
 
+@pytest.mark.slow
 def test_other_programs_find_the_poles_of_exported_modes(tmp_path):
     """By the eigenvalues of numpy; of the states by name they find growth, and are told so."""
     model, path = satellite(2e-4), tmp_path / "plant.mat"
@@ -108,6 +113,7 @@ def test_other_programs_find_the_poles_of_exported_modes(tmp_path):
         assert np.max(poles.real) < 1e-9
 
 
+@pytest.mark.slow
 def test_modes_above_critical_damping():
     """lambda^2 + d omega^2 lambda + omega^2 = 0 by the undamped modes; all fast ones gather at -1/d."""
     damping, given = 1e-2, femb.modes(satellite(0.01, held=True), 6).frequencies

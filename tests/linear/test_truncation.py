@@ -184,6 +184,7 @@ def test_residual_vectors():
     assert corrected.truncation.error[0, 0, 0] == pytest.approx(plain.truncation.error[0, 0, 0], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_modal_damping_of_the_free_satellite(torque):
     poles = craig_bampton(torque, 60).state_space([0.1]).eigenvalues()
     poles = poles[poles.imag > 0.1]
@@ -379,6 +380,7 @@ def test_what_is_zero_by_symmetry_hides_no_error():
     np.testing.assert_allclose(np.nanmax(both.error, axis=(1, 2)), np.nanmax(turn.error, axis=(1, 2)), rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gradient", [3.0, 60.0])
 def test_craig_bampton_of_a_free_satellite_with_a_heated_hinge_line(gradient):
     """Its parts press on each other, and these reactions turn with them: it follows the hub, and has its modes."""

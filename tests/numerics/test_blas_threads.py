@@ -43,6 +43,7 @@ def test_runs_with_dense_matrices_use_one_thread(formulation, inside):
         assert threads() == before
 
 
+@pytest.mark.slow
 def test_factors_of_small_fronts_use_one_thread(monkeypatch):
     """Statics of a plate, whose threads would wait for each other at each of its fronts."""
     seen, add = [], fronts._add

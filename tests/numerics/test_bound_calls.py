@@ -55,6 +55,7 @@ def entries(*calls):
 kept = []
 
 
+@pytest.mark.slow
 def test_calls_by_address_are_those_of_python():
     rng = np.random.default_rng(0)
     x, rows = rng.random(5), rng.random((5, 3))

@@ -37,6 +37,7 @@ def _set_of(sets, point):
     return next(k for k, each in enumerate(sets) if point in each)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [float, complex])
 def test_unsymmetric_matrices_with_multipliers(kind):
     """Real and complex data, not definite, and right-hand sides in columns: as dense solutions."""

@@ -46,6 +46,7 @@ def outer_of(function):
     return outer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", slow_but([float, np.int64], [float, complex, np.int64]))
 @pytest.mark.parametrize("skip", [None, slow(1)])
 def test_results_are_those_of_numba(dtype, skip):
@@ -167,6 +168,7 @@ def entries(x, numbers, columns, stop, step, out, call):
     return sums[0], work.shape
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [-1, -2, 1])
 def test_entries_rows_ranges_and_small_arrays_are_those_of_python(step):
     """Negative and unsigned places, columns that are not contiguous, ranges of all steps, arrays inside loops."""
@@ -191,6 +193,7 @@ def small_copy(x):
     return made
 
 
+@pytest.mark.slow
 def test_small_arrays_are_on_the_stack_unless_they_are_returned():
     def total(x):
         turned = np.empty((3, 3))
@@ -227,6 +230,7 @@ def test_loops_are_unrolled_where_the_number_of_passes_is_known():
     assert (code.count(" fadd double"), code.count(" fmul double")) == (1, 3)
 
 
+@pytest.mark.slow
 def test_kernels_that_allocate_by_assignment_count_references():
     def turned(x):
         made = np.empty((2, 2))

@@ -102,6 +102,7 @@ def test_the_first_error_is_raised_after_the_end_of_all_tasks(failing):
     assert len(ended) == count
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("kind", [ExactBeam, Beam])
 @pytest.mark.parametrize("method", ["radau", "generalized-alpha"])

@@ -185,6 +185,7 @@ def close(found, wanted):
     np.testing.assert_allclose(found, wanted, 1e-14, 1e-14 * np.abs(wanted).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [of_numbers, of_lanes], ids=["numbers", "lanes"])
 def test_machine_code_computes_what_numpy_computes(function):
     x, dx = points(8), points(8, 5)
@@ -200,6 +201,7 @@ def test_machine_code_computes_what_numpy_computes(function):
     assert np.abs(dout).max() > 1.0
 
 
+@pytest.mark.slow
 def test_lanes_hold_directions_of_one_element():
     x, dx = points(1)[0], points(12, 6).T.copy()
     out, dout = np.empty(SIZE), np.empty((SIZE, 12))
@@ -246,6 +248,7 @@ def kinks_of_lanes(x, dx, out, dout):
     put(change(at_kinks(dual(read_kinks(x), read_kinks(dx)))), dout)
 
 
+@pytest.mark.slow
 def test_every_kink_has_the_change_that_is_told():
     """By the directions (1, 10), at once, in machine code and in lanes."""
     x = np.array([each for _, point, _, _ in KINKS.values() for each in point])
@@ -327,6 +330,7 @@ def crossed(a, b):
 first_three, last_three = unit_changes(0, 8), unit_changes(4, 8)
 
 
+@pytest.mark.slow
 def test_kernels_have_operators_entries_joins_and_named_tuples():
     rng = np.random.default_rng(1)
     x, out = rng.standard_normal(16), np.empty(4)

@@ -436,12 +436,14 @@ NOT_OF_SATELLITE = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", slow_but([None], [None, *(each for each in FIGURES if each not in NOT_OF_SATELLITE)]))
 def test_every_figure_is_drawn(tmp_path, results, what):
     path = plot(results, tmp_path / "new" / "figure.png", what)
     assert 0.005 < ink(path) < 0.5
 
 
+@pytest.mark.slow
 def test_plots_do_without_pyplot(tmp_path, results):
     already = "matplotlib.pyplot" in sys.modules
     plot(results, tmp_path / "a.png", "strains")
@@ -456,6 +458,7 @@ def test_importing_loads_no_heavy_library():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_a_single_output_time_is_drawn(tmp_path):
     block, static, attributes = satellite()
     single = Results({path: array[:1] for path, array in block.items()}, static, attributes)
@@ -463,6 +466,7 @@ def test_a_single_output_time_is_drawn(tmp_path):
     assert ink(picture(single, tmp_path / "b.png")) > 0.005
 
 
+@pytest.mark.slow
 def test_the_suffix_gives_the_format(tmp_path, results):
     assert plot(results, tmp_path / "a", "strains").name == "a.png"
     assert plot(results, tmp_path / "a.svg", "strains").read_text().startswith("<?xml")
@@ -559,6 +563,7 @@ def box_alone(position=((0.0, 0.0, 0.0),), shape='{"box": [1.0, 1.0, 1.0]}'):
     return Results(series, {}, {"bodies/cube": {"shape": shape}})
 
 
+@pytest.mark.slow
 def test_a_cube_seen_from_the_front_is_a_square(tmp_path):
     dark = darkness(picture(box_alone(), tmp_path / "a.png", azimuth=0.0, elevation=0.0)) > 0.05
     rows, columns = np.nonzero(dark)
@@ -568,6 +573,7 @@ def test_a_cube_seen_from_the_front_is_a_square(tmp_path):
     assert height > 0.85 * dark.shape[0]
 
 
+@pytest.mark.slow
 def test_a_cube_seen_from_above_a_corner_is_a_hexagon(tmp_path):
     view = {"azimuth": 45.0, "elevation": float(np.rad2deg(np.arcsin(1 / np.sqrt(3))))}
     image = matplotlib.image.imread(picture(box_alone(), tmp_path / "a.png", **view))[: -int(FOOTER * 150), :, :3]
@@ -596,6 +602,7 @@ def test_times_choose_the_instants(tmp_path):
     assert min(row[int(0.15 * row.size)], row[int(0.85 * row.size)]) > 0.05
 
 
+@pytest.mark.slow
 def test_seen_from_the_body_it_stands_still(tmp_path, results):
     once = darkness(picture(results, tmp_path / "a.png", times=[2.0], frame="hub"))
     often = darkness(picture(results, tmp_path / "b.png", times=7, frame="hub"))
@@ -605,6 +612,7 @@ def test_seen_from_the_body_it_stands_still(tmp_path, results):
     assert moving.shape != once.shape or np.mean(np.abs(once - moving) > 0.02) > 0.02
 
 
+@pytest.mark.slow
 def test_bodies_and_beams_without_shape_are_drawn_too(tmp_path):
     block, static, _ = satellite()
     bare = {path: array for path, array in static.items() if not path.endswith("outline")}
@@ -614,6 +622,7 @@ def test_bodies_and_beams_without_shape_are_drawn_too(tmp_path):
 # The film
 
 
+@pytest.mark.slow
 def test_a_film_has_the_images_it_should(tmp_path, results):
     counts = []
     words = {"times": (0.5, 1.5), "fps": 5, "dpi": 40, "progress": lambda done, total: counts.append((done, total))}
@@ -629,6 +638,7 @@ def test_a_film_has_the_images_it_should(tmp_path, results):
     assert np.mean(np.abs(frames[0] - frames[1]) > 50) > 0.01, "it moves"
 
 
+@pytest.mark.slow
 def test_a_film_takes_its_time_where_its_format_counts_in_hundredths(tmp_path, results):
     """Of 8 images a second each lasts 120 or 130 ms in a GIF: one of 120 ms alone would run 4 % too fast."""
     with Image.open(animate(results, tmp_path / "film.gif", fps=8, times=(0.0, 2.0), dpi=40)) as film:
@@ -639,6 +649,7 @@ def test_a_film_takes_its_time_where_its_format_counts_in_hundredths(tmp_path, r
     assert sum(lasting) == pytest.approx(17 * 125, abs=10)
 
 
+@pytest.mark.slow
 def test_films_of_both_kinds_show_the_same(tmp_path, results):
     """The few colours of a GIF and the losses of WebP are small, and neither stores what stands still again."""
     images = []
@@ -663,6 +674,7 @@ def test_films_that_cannot_be_are_refused(tmp_path, results, monkeypatch):
     refuses("neither bodies nor beams", animate, Results({"time": np.zeros(1)}), tmp_path / "a.gif", error=ResultError)
 
 
+@pytest.mark.slow
 def test_results_draw_quantities_by_name(tmp_path, results):
     """One call: a figure with units at its axes, and a file only where one is asked for."""
     figure = results.plot("hub.euler", "right.tip.position.z", "right.root.section_moment", path=tmp_path / "a.svg")

@@ -12,6 +12,7 @@ from femb.results.results import Results
 LONG = "displacement.y of left[2], left[1], hub, right[1], right[2] | euler_angles of hub"
 
 
+@pytest.mark.slow
 def test_long_titles_have_lines_that_fit():
     overrides = ("run.duration=2.0", "run.output_interval=0.001")
     results = Results.read(shared_runs.command("run", "cases/satellite_forced.toml", overrides)[2])
@@ -64,6 +65,7 @@ def test_curves_beyond_the_colours_have_other_lines(tmp_path):
     assert axes.get_title("left") == "the strongest 12 of 14 pairs of output and input"
 
 
+@pytest.mark.slow
 def test_scenes_have_the_title_of_the_model(tmp_path, monkeypatch):
     results = Results.read(shared_runs.command("run", "cases/satellite_forced.toml", ("run.duration=0.1",))[2])
     titles = []

@@ -44,6 +44,7 @@ def test_arrays_come_back_within_half_a_step():
         np.testing.assert_allclose(page.array(reference), array, atol=half * 1.0000001, rtol=0.0)
 
 
+@pytest.mark.slow
 def test_parts_are_where_the_closed_form_has_them(tmp_path):
     """A satellite that turns as one rigid body: the corners of its box, and its booms from their shape at rest."""
     page = page_of(Results(*satellite()), tmp_path)
@@ -71,6 +72,7 @@ def test_parts_are_where_the_closed_form_has_them(tmp_path):
     assert scene["extent"] == pytest.approx(4.2, rel=0.5)
 
 
+@pytest.mark.slow
 def test_histories_are_the_recorded_ones(tmp_path):
     results = Results(*satellite())
     page = page_of(results, tmp_path)
@@ -86,6 +88,7 @@ def test_histories_are_the_recorded_ones(tmp_path):
     assert peaks["joints/hinge", "force z"]["maximum"] == 3.0
 
 
+@pytest.mark.slow
 def test_an_animation_is_thinned_and_the_page_knows(tmp_path):
     page = page_of(Results(*satellite(times=3001)), tmp_path, frames=50)
     scene = page.data["scene"]
@@ -110,6 +113,7 @@ def test_a_page_needs_no_other_file_and_texts_stay_texts(tmp_path):
     assert not [word for word in ("innerHTML", "insertAdjacentHTML", "document.write") if word in "".join(sources)]
 
 
+@pytest.mark.slow
 def test_runs_that_ended_early_have_a_page(tmp_path):
     killed = {"status": "running", "message": "the process ended before the run did"}
     for count, scene in ((1, True), (0, False)):
@@ -125,6 +129,7 @@ def test_runs_that_ended_early_have_a_page(tmp_path):
     assert {row["level"] for row in page.data["audit"] if row["subject"] == "energy"} == {"poor"}
 
 
+@pytest.mark.slow
 def test_a_section_that_crosses_itself_has_open_ends(tmp_path):
     block, static, attributes = satellite()
     static["beams/left/outline"] = np.array([[0, 0], [1, 1], [1, 0], [0, 1.0]]) * 0.01
@@ -132,6 +137,7 @@ def test_a_section_that_crosses_itself_has_open_ends(tmp_path):
     assert [page.array(beam["lid"]).shape for beam in (right, left)] == [(2, 3), (0, 3)]
 
 
+@pytest.mark.slow
 def test_a_page_without_beams_and_one_of_other_arrays(tmp_path):
     block, _, attributes = satellite()
     bodies = {path: array for path, array in block.items() if not path.startswith("beams/")}
@@ -142,6 +148,7 @@ def test_a_page_without_beams_and_one_of_other_arrays(tmp_path):
     np.testing.assert_allclose(page.entry("own/quantity")[:, 0], [1.0, np.nan, 3.0], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_stations_of_a_bent_beam_are_on_its_arc(tmp_path):
     radius = 1.5
     page = page_of(Results(*bent_beam(radius)), tmp_path)
@@ -207,6 +214,7 @@ def test_angles_of_joints_are_in_the_unit_of_figures(tmp_path):
         np.testing.assert_allclose(page.entry(f"joints/hinge/{name}"), channel.values, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_histories_are_thinned_only_where_they_are_very_many(tmp_path, monkeypatch):
     times, arrays = np.linspace(0.0, 1.0, 10_001), {}
     for k in range(4):

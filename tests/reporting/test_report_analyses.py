@@ -179,6 +179,7 @@ def test_a_sampled_model_with_a_delay_responds_as_its_samples(tmp_path):
     np.testing.assert_allclose(np.square(found["hankel"]), [14.0 + np.sqrt(52.0), 14.0 - np.sqrt(52.0)], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_linear_model_opens_with_what_responds_and_draws_no_rounding(tmp_path):
     """Three masses: the second output answers the second input most, the first pair is rounding."""
     B = np.array([[1e-14, 1.0], [0.5, 3.0], [0.0, 2.0]])
@@ -280,6 +281,7 @@ def test_base_shakes_have_densities_and_a_table(tmp_path):
     np.testing.assert_allclose(10 ** (page.array(page.data["frequency"]["density"])[:, 0] / 10), 1.0 / f, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_other_runs_stand_beside_the_histories(tmp_path):
     block, static, attributes = satellite()
     file, other = tmp_path / "a" / "results.h5", tmp_path / "b" / "results.h5"

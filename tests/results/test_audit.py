@@ -200,6 +200,7 @@ def rotors(rates, inertias, **latch):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["radau", "rk", "bdf"])
 def test_latches_of_one_instant_have_each_its_own_loss(method, tmp_path):
     """Rotors that know nothing of each other: of each its kinetic energy."""

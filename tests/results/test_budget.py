@@ -81,6 +81,7 @@ def test_electrical_energy_of_a_motor_that_brakes_and_drives(regenerative):
     np.testing.assert_allclose(motor.work, results.audit.work, rtol=1e-12)  # which has no electrical energy
 
 
+@pytest.mark.slow
 def test_electrical_energy_of_a_motor_under_a_continuous_law_has_its_commands():
     """The law alone drives the wheel, u = -0.2 Omega: the energy is that of its commands."""
     words = {"inputs": ["wheels.w.speed"], "outputs": ["wheels.w.torque"]}

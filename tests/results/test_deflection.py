@@ -162,6 +162,7 @@ def test_that_of_a_cantilever_in_balance_is_its_displacement(cantilevers, name, 
     np.testing.assert_allclose(beam.deflection[0, free], [0.0, 0.0, -expected], rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_that_of_a_satellite_is_what_is_seen_from_its_hub(tmp_path):
     model = Model("satellite")
     rates = {"position": PLACE, "euler_angles": TURN, "angular_velocity": (0.5, 1.0, 2.0)}

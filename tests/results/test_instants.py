@@ -155,6 +155,7 @@ def test_accelerations_that_no_polynomial_follows(method):
     np.testing.assert_allclose(results.bodies["m"].acceleration[:, 0], wanted, rtol=1e-12, atol=0.0)
 
 
+@pytest.mark.slow
 def test_instants_between_nodes_keep_to_joints(monkeypatch):
     """Panels that unfold on hinges at booms: at 401 times and at 21 of these, gaps are those of rounding."""
     case, calls = load_case(CASES / "satellite_two_arrays.toml"), []

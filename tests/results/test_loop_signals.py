@@ -57,6 +57,7 @@ def test_a_delayed_value_is_among_the_samples_when_it_is_measured():
     assert np.abs(first[1].value[1] - first[0].sample_value[0]).max() > 1e-5
 
 
+@pytest.mark.slow
 def test_samples_are_in_the_file_and_go_on_after_a_run_is_extended(tmp_path):
     file = tmp_path / "results.h5"
     whole = run(0.25)

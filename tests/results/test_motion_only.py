@@ -20,6 +20,7 @@ def model():
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["radau", slow("rk")])
 def test_motion_is_that_of_a_full_run(method):
     words = {"duration": 0.05 if method == "rk" else 0.2, "output_interval": 0.01, "method": method, "rtol": 1e-8}
@@ -35,6 +36,7 @@ def test_motion_is_that_of_a_full_run(method):
     assert "complete" in str(motion)
 
 
+@pytest.mark.slow
 def test_deflections_of_motion_are_as_true_as_all_quantities():
     """A slewed boom in long steps: a hundredth of the largest deflection is 2 um, a hundredth of the tolerance."""
     case = femb.load_case(CASES / "satellite_forced.toml")

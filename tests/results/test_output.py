@@ -99,6 +99,7 @@ def test_what_was_not_recorded_is_said_on_reading(tmp_path):
         femb.Results.read_array(file, "bodies/hub/velocity")
 
 
+@pytest.mark.slow
 def test_single_precision_and_compression(tmp_path):
     sizes = []
     for output in ({}, {"precision": "float32"}, {"precision": "float32", "compression": 9}):

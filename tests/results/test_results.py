@@ -180,6 +180,7 @@ def test_a_run_written_in_blocks_reads_back(tmp_path, size):
     assert read.bodies["hub"].shape == {"box": [0.2, 0.3, 0.4]}
 
 
+@pytest.mark.slow
 def test_write_gives_a_file_that_reads_back_the_same(tmp_path):
     block, static, attributes = satellite()
     attributes[""] |= {"case": "# long\n" * 20000, "status": "failed", "message": "no convergence"}

@@ -138,6 +138,7 @@ def test_items_are_removed():
     assert model.joints == model.drivers == model.latches == model.sections == {}
 
 
+@pytest.mark.slow
 def test_components_of_shells_and_stresses_have_their_names(tmp_path):
     """In tables of all kinds: 11, 22, 12 of membrane forces, 13 and 23 of shear, places in elements of stresses."""
     xarray = pytest.importorskip("xarray")

@@ -59,12 +59,14 @@ def case(tmp_path):
     return written
 
 
+@pytest.mark.slow
 def test_a_product_of_modulus_and_wall_keeps_slow_modes_beside_fast_ones(case):
     """Rounding of the stiffness of axial modes, 1e9 times that of bending, moved this by 2e-2."""
     form = femb.uncertain(case(6, damping=5e-4), ["E", "wall"], modes=12, points=1)
     assert form.difference < 1e-7
 
 
+@pytest.mark.slow
 def test_margins_beside_modal_damping_are_those_of_models(case):
     """A tip changes the modes that are damped, and masses: its momenta were no longer known, with a margin of 0."""
     path = case(2, more=f"{MODAL}12\n")
@@ -81,6 +83,7 @@ def test_margins_beside_modal_damping_are_those_of_models(case):
         assert margin == pytest.approx(1.0 / np.max(np.abs(S - 0.5)), rel=off)
 
 
+@pytest.mark.slow
 def test_a_set_of_damped_modes_that_changes_is_refused_by_name(case):
     """Poles of the form grew, and worst cases were "not stable" with a margin of 0."""
     with pytest.raises(femb.FembError, match=r"a pole of the form grows.*modal_damping.all is of other modes") as said:

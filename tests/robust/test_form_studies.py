@@ -59,6 +59,7 @@ def test_a_form_has_loops_alone_and_the_parameters_of_the_study():
     refuses("runs in this process", femb.sweep, study(frequency), form=form, workers=2)
 
 
+@pytest.mark.slow
 def test_a_finished_study_of_one_form_is_none_of_another(tmp_path):
     (tmp_path / "case.toml").write_text(CASE)
     path = tmp_path / "study.toml"
@@ -77,6 +78,7 @@ def test_a_finished_study_of_one_form_is_none_of_another(tmp_path):
     assert not is_finished(study, tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_the_command_says_how_exact_the_form_is(tmp_path):
     (tmp_path / "case.toml").write_text(CASE.replace('joints.drive.start"\nrange = [0.0, 1.5707963267948966]',
                                                      'bodies.hub.inertia.1.1"\nrange = "1 %"'))  # fmt: skip

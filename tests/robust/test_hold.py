@@ -74,6 +74,7 @@ def on_wheels(inertia=100.0):
     return model
 
 
+@pytest.mark.slow
 def test_the_momentum_of_a_satellite_with_wheels_is_no_pole_of_what_is_proved():
     """S is that of loops at each inertia, by another path; the proof was refused as of an unstable loop."""
     form = femb.uncertain(on_wheels, {"inertia": {"range": "20 %"}}, points=1)

@@ -78,6 +78,7 @@ duration = 1.0
 """
 
 
+@pytest.mark.slow
 def test_gains_of_a_case_with_sampled_laws_have_the_least_peak_for_a_decay(tmp_path):
     """Neighbours have a higher peak or decay less."""
     path = tmp_path / "hub.toml"
@@ -187,6 +188,7 @@ duration = 10.0
 """
 
 
+@pytest.mark.slow
 def test_a_notch_has_the_frequency_and_depth_of_an_independent_search(tmp_path):
     """The least peak over three stiffnesses of the panel, by the formula of the loop about x."""
     path, words = tmp_path / "notch.toml", ("turn", "rate")
@@ -228,6 +230,7 @@ damping = 0.02
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("period", [0.2, 2.0])
 def test_a_pole_that_no_law_moves_is_no_limit(tmp_path, period):
     """Of a mass that slides on the hub along its axis and decays with 0.006 1/s; also as slow samples fold it."""
@@ -337,6 +340,7 @@ def test_the_largest_peak_of_sampled_laws_too_is_no_grid_s(period):
         assert found.peak == pytest.approx(peak(0.1), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_limit_of_peaks_below_the_least_one_is_refused():
     """Where the peak itself is least: of sampled rates the peak grows with the gain, from one on."""
     words = {"least": "peak", "laws": rate_law, "points": 1, "starts": 1}

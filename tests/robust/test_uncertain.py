@@ -40,6 +40,7 @@ def test_the_form_is_that_of_models_at_all_values(form):
             assert found == pytest.approx(wanted.transfer(1j * omega), rel=1e-10, abs=1e-10 * np.abs(found).max())
 
 
+@pytest.mark.slow
 def test_outputs_that_nothing_moves_do_not_hide_the_difference_of_the_others():
     """A panel on a hub that turns about x alone: y and z of its turn are zero, or rounding beside x."""
     words = {"inputs": ["bodies.hub.torque.x"], "modes": 1, "points": 2}
@@ -165,6 +166,7 @@ def test_a_length_is_a_polynomial_dependence():
         assert response == pytest.approx(1.0 / (5.0 - 4.0 * (0.1 + 3.0 * length**2)), rel=1e-10)
 
 
+@pytest.mark.slow
 def test_an_equilibrium_that_moves_with_a_parameter_is_that_of_each_value():
     """A pendulum on a turning spring: k a = m g l cos a, and J a'' = -(k + m g l sin a) da."""
 

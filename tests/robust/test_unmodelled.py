@@ -136,6 +136,7 @@ def test_a_file_has_the_blocks_behind_the_parameters(tmp_path):
     assert closed == pytest.approx(plant * gain, rel=1e-9, abs=1e-12 * np.abs(plant).max())
 
 
+@pytest.mark.slow
 def test_margins_of_sampled_loops_with_an_error_are_found_and_no_better_than_with_other_gains():
     law = femb.LinearLaw(
         "pd", np.zeros((0, 0)), np.zeros((0, 2)), np.zeros((1, 0)), [[-4.0, -6.0]], period=0.1, delay=0.1,

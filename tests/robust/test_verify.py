@@ -35,6 +35,7 @@ def controlled(inertia=300.0):
     return model
 
 
+@pytest.mark.slow
 def test_the_worst_parameters_decay_in_time_as_their_poles_with_gains_of_the_nominal_case():
     by = {"inertia": {"range": "15 %"}}
     found = femb.worst(controlled, by, channels=["loads.torquer.torque.0"], prove=False, points=1)
@@ -86,6 +87,7 @@ def worst_of(at):
     return femb.worst(rigid, {"inertia": {"range": "15 %"}}, unmodelled={"error": {"at": at, "error": 0.4}}, **words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", ["loads.torquer.torque.0", slow("bodies.hub.angular_velocity.x")])
 def test_unmodelled_dynamics_run_in_time_have_the_poles_of_their_polynomial(at):
     """J s^2 (s + a) + (30 + 200 s)(s + a) + 0.4 sign (s - a) of what is wrong, with the phase of the worst case."""

@@ -69,6 +69,7 @@ def test_peaks_with_the_angle_of_the_array_are_proved_for_all_frequencies(channe
         assert peak_gain(recentred(closed, form.sizes, d, np.zeros(4))).gain <= proof.level
 
 
+@pytest.mark.slow
 def test_quantities_are_chosen_and_a_proof_gives_what_it_reached_in_its_time(monkeypatch):
     """Each second is a look at the clock; levels that end in time hold, and never fall with more of it."""
     pytest.importorskip("clarabel")

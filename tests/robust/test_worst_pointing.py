@@ -50,6 +50,7 @@ def path(tmp_path):
     return found
 
 
+@pytest.mark.slow
 def test_noise_of_a_rigid_axis_is_worst_as_its_formulas_say(path):
     """J x'' + d x' + k x = n has <x^2> = W/(2 d k) for all J, and <x'^2> = W/(2 d J), which is worst of the least J."""
     counts = []
@@ -66,6 +67,7 @@ def test_noise_of_a_rigid_axis_is_worst_as_its_formulas_say(path):
     assert rate.nominal == pytest.approx(sigmas * np.sqrt(DENSITY / (2.0 * DAMPING * 40.0)), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_harmonic_is_worst_inside_of_the_range_where_it_meets_the_resonance(path):
     """a/(d w) where k = J w^2; corners give less."""
     omega, amplitude = 0.55, 1e-3
@@ -80,6 +82,7 @@ def test_a_harmonic_is_worst_inside_of_the_range_where_it_meets_the_resonance(pa
     assert worst["APE", TURN].found == pytest.approx(largest, rel=2e-3)
 
 
+@pytest.mark.slow
 def test_every_measure_is_the_largest_of_a_scan(path):
     """Of the range, with another window; the drift is worst inside."""
     words = {"window": 4.0, "apart": 8.0}
@@ -101,6 +104,7 @@ def test_the_worst_of_a_loop_that_some_inertia_makes_unstable_is_infinite(path):
     assert worst.parameters == {"inertia": LEAST}
 
 
+@pytest.mark.slow
 def test_the_worst_run_of_a_study_is_that_of_the_search(path, tmp_path):
     """As output of a study, of full models and of the form."""
     words = {"kind": "pointing_budget", "of": RATE, "window": 3.0, "measure": "RPE", "sources": NOISE}
@@ -139,6 +143,7 @@ def test_parameters_of_laws_and_sensors_are_refused(path):
     refuses("parameters.gain: is of a law or a sensor", femb.worst_pointing, path, TURN, NOISE, by)
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_worst_beside_the_nominal_budget(path, tmp_path):
     budget = tmp_path / "budget.toml"
     budget.write_text(

@@ -92,6 +92,7 @@ def test_a_run_to_an_accuracy_is_the_same_again_when_resumed(tmp_path):
     assert again.time[-1] == pytest.approx(0.15)
 
 
+@pytest.mark.slow
 def test_loops_with_states_of_first_order():
     """A satellite in its control loop, with filtered sensors and wheels: as at the default tolerance."""
     case = load_case(CASES / "pointing_budget.toml")

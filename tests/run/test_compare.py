@@ -160,6 +160,7 @@ def test_formulations_of_a_case_agree(case, tmp_path):
     assert float(rows[0]["time"]) == runs[0].time[apart.argmax()]
 
 
+@pytest.mark.slow
 def test_against_a_file(case):
     """The run itself differs by nothing; a changed copy by its change; a shorter run is refused."""
     assert invoked("run", case, "--out", "mine", "--quiet")[0] == 0
@@ -181,6 +182,7 @@ def test_against_a_file(case):
     assert float(found["velocity"]["largest"]) == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "message"),
     [

@@ -83,6 +83,7 @@ def same(a: Results, b: Results) -> None:
         np.testing.assert_array_equal(b.series[path], array, err_msg=path)
 
 
+@pytest.mark.slow
 @methods
 def test_a_resumed_run_is_the_same_to_the_last_bit(tmp_path, often, name):
     """Before and after the latch engages, over half a turn of the other hinge, across a contact."""
@@ -181,6 +182,7 @@ def test_a_continuation_that_ends_early_leaves_the_longer_record(tmp_path, monke
     same(whole, run(hinged(), file, resume=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [in_orbit, pushed, slow(pushed_in_steps), bouncing])
 def test_a_run_goes_on_in_orbit_after_a_jump_and_in_contact(tmp_path, often, made):
     """To the last bit, from the steps before and after; output times between the ends of steps."""
@@ -216,6 +218,7 @@ def test_an_extended_run_is_a_longer_one(tmp_path, often):
     assert np.max(np.abs(extended.audit.energy_error)) < 1.5 * np.max(np.abs(whole.audit.energy_error))
 
 
+@pytest.mark.slow
 def test_results_with_a_checkpoint_of_many_arrays_are_extended_too(tmp_path):
     """As femb wrote them before it kept the record of the journal in one array."""
     new, old = tmp_path / "new.h5", tmp_path / "old.h5"
@@ -231,6 +234,7 @@ def test_results_with_a_checkpoint_of_many_arrays_are_extended_too(tmp_path):
     same(run(hinged(), new, 0.3, extend=0.2), run(hinged(), old, 0.3, extend=0.2))
 
 
+@pytest.mark.slow
 def test_the_last_state_starts_another_run(tmp_path):
     """With the parts in another order, in another place, turns counted on, and the latch where it engaged."""
     whole, file = run(hinged(), None), tmp_path / "first.h5"
@@ -275,6 +279,7 @@ def test_a_driver_goes_on_where_the_first_run_left_its_joint(tmp_path):
         femb.simulate(driven_arm(8.41, 8.0), duration=1.0, start={"results": str(file)})
 
 
+@pytest.mark.slow
 def test_a_start_from_other_parts_is_refused(tmp_path):
     file = tmp_path / "first.h5"
     run(hinged(), file, 0.1)
@@ -290,6 +295,7 @@ def test_a_start_from_other_parts_is_refused(tmp_path):
     refuses("start: got 3, wanted", femb.Run, duration=1.0, start=3)
 
 
+@pytest.mark.slow
 def test_written_results_of_a_run_in_memory_are_a_start(tmp_path):
     """With latches and turns as of the file of the run; they cannot be resumed, nor do they hold more arrays."""
     kept, written, again = (tmp_path / f"{name}.h5" for name in ("kept", "written", "again"))
@@ -348,6 +354,7 @@ def test_a_run_interrupted_at_its_last_instant_resumes_to_the_same_samples(tmp_p
     assert {name: x.shape for name, x in again.arrays.items()} == {name: x.shape for name, x in whole.arrays.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["stepper", "recorder"])
 def test_a_checkpoint_of_another_layout_says_what_to_do(tmp_path, often, monkeypatch, part):
     """Where an attribute has another name than in the code that wrote it, and where nothing tells the layout."""
@@ -366,6 +373,7 @@ def test_a_checkpoint_of_another_layout_says_what_to_do(tmp_path, often, monkeyp
     same(run(hinged(), None), run(hinged(), file, resume=True))
 
 
+@pytest.mark.slow
 def test_other_quantities_than_before_are_refused(tmp_path, often, monkeypatch):
     file = tmp_path / "r.h5"
     with often(), pytest.raises(KilledError):
@@ -376,6 +384,7 @@ def test_other_quantities_than_before_are_refused(tmp_path, often, monkeypatch):
         run(hinged(), file, resume=True)
 
 
+@pytest.mark.slow
 def test_a_run_that_an_event_ended_is_not_extended_but_starts_another(tmp_path):
     file = tmp_path / "r.h5"
     event = Event("early", lambda t, state: t - 0.123)
@@ -413,6 +422,7 @@ step = 0.02
 """
 
 
+@pytest.mark.slow
 def test_commands(tmp_path, monkeypatch):
     """Messages and exit codes; paths of a start are relative to the folder of the case."""
     monkeypatch.chdir(tmp_path)

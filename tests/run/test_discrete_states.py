@@ -254,6 +254,7 @@ def crossing(force):
     return [Update("sign", flip, zero=lambda t, state, d: state.bodies["m"].position[0], recorded=True)]
 
 
+@pytest.mark.slow
 @every_method
 def test_a_state_that_flips_at_a_zero(method):
     """A body on a V-shaped potential: it comes back after 4 v m/F, as often as it likes, and flips once a passage."""
@@ -311,6 +312,7 @@ def test_the_largest_speed_so_far():
 # Checkpoints
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["radau", "rk4", *map(slow, ("bdf", "generalized-alpha", "rk", "gauss"))])
 def test_a_killed_run_continues_bitwise(method, tmp_path, monkeypatch):
     """Killed between, and extended at a sample: the same to the last bit."""

@@ -87,6 +87,7 @@ class TestReference:
         assert results.audit.constraint_velocity.max() < 1e-10
         assert (results.method, results.status) == ("inverse", "complete")
 
+    @pytest.mark.slow
     def test_power_of_the_drives_is_the_rate_of_the_energy(self):
         """Against differences of the energy, which the multipliers do not enter."""
         h = 1e-4
@@ -169,6 +170,7 @@ def test_forward_dynamics_undoes_it(seed):
     np.testing.assert_allclose(found, a, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_torques_of_drives_as_loads_give_the_motion_back():
     """The same through elements of another kind and through time: torques as loads, integrated forwards."""
     model = femb.Model("two links", gravity=(0.0, 0.0, -G))
@@ -238,6 +240,7 @@ def four_bar(**crank):
 class TestClosedLoop:
     """Rows that depend on others, and agree, are allowed."""
 
+    @pytest.mark.slow
     def test_positions_follow_freudenstein(self):
         model = four_bar()
         model.add(femb.JointDriver("motor", "first", Polynomial((1.1, 3.0))))
@@ -251,6 +254,7 @@ class TestClosedLoop:
         assert np.abs(left).max() < 1e-11
         assert np.abs(results.bodies["coupler"].position[:, 2]).max() < 1e-12
 
+    @pytest.mark.slow
     def test_drive_does_what_the_energy_takes(self):
         model = four_bar()
         model.add(femb.JointDriver("motor", "first", Polynomial((1.1, 3.0))))
@@ -270,6 +274,7 @@ class TestClosedLoop:
         assert first + fourth * 1.001479452646 / 3.0 == pytest.approx(alone, abs=1e-9)
         assert abs(fourth) > 0.01
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("motion", "error", "words"),
         [
@@ -342,6 +347,7 @@ def test_strut():
     assert results.drivers["strut"].force[-1, 0] == pytest.approx(5.0 * G * 0.5 * math.cos(angle) / arm, rel=1e-11)
 
 
+@pytest.mark.slow
 def test_long_way_between_outputs():
     """Two full turns between two outputs: followed in parts, so that no turn is lost."""
     model = femb.Model()
@@ -370,6 +376,7 @@ SWEEP = SmoothStep(1.8, before=math.radians(80.0), after=math.radians(-30.0))
 class TestDiscreteStates:
     """What changes at samples, instants and events acts on the prescribed motion as in a run."""
 
+    @pytest.mark.slow
     def test_pulses_of_a_thruster(self):
         thruster = femb.Thruster("t", 2.0, (0.0, 1.0, 0.0), body="arm", at=(0.5, 0.0, 0.0), pulses=((0.32, 0.5),))
         results = femb.inverse(swept(thruster), duration=2.0, output_interval=0.05)
@@ -378,6 +385,7 @@ class TestDiscreteStates:
         acceleration = np.array([SWEEP.derivatives(t)[2] for t in results.time])
         np.testing.assert_allclose(forces(results, "drive")[:, 0], 0.28 * acceleration - on, atol=1e-12)
 
+    @pytest.mark.slow
     def test_a_spring_snaps_on_the_way(self):
         d = math.radians(1.0)
         snaps = [
@@ -395,6 +403,7 @@ class TestDiscreteStates:
         assert [event.name for event in results.events] == ["springs.tape"] * 2
         np.testing.assert_allclose([event.time for event in results.events], [crossed(0.2 * d), crossed(-3 * d)])
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("period", [None, 0.1])
     def test_controllers(self, period):
         motor = femb.JointMotor("motor", joint="root", force=0.0)
@@ -410,6 +419,7 @@ class TestDiscreteStates:
         wanted = 0.28 * at[2] + 0.5 * then[0] + 0.1 * then[1]
         np.testing.assert_allclose(forces(results, "drive")[1:, 0], wanted[1:], atol=1e-12)
 
+    @pytest.mark.slow
     def test_steps_of_a_motor(self):
         stepper = femb.StepperMotor(
             name="stepper", joint="root", motion=SWEEP, teeth=20, holding_torque=0.5, step=0.05, step_rate=20.0
@@ -511,6 +521,7 @@ class TestRobotArm:
             moment = moment + np.cross(at, force)
         return torques[::-1]
 
+    @pytest.mark.slow
     def test_against_newton_euler(self):
         found = forces(self.results, *self.results.drivers)
         wanted = [self.newton_euler(t) for t in self.results.time]
@@ -533,6 +544,7 @@ class TestRobotArm:
             forces(run, *run.drivers), forces(self.results, *self.results.drivers), rtol=0.0, atol=1e-9
         )
 
+    @pytest.mark.slow
     def test_on_the_command_line(self, tmp_path):
         result = said("inverse", self.CASE, "--set", "run.duration=0.05", "--out", tmp_path)
         assert "status                complete" in result

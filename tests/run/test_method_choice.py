@@ -139,6 +139,7 @@ def test_resolved_at_the_output_interval():
     assert choose(ModelFacts(False, False, False, 40.0, 0.0), femb.Run(duration=10.0))[0] == "radau"
 
 
+@pytest.mark.slow
 def test_the_results_and_the_command_say_why(tmp_path):
     results = femb.simulate(on_a_spring(stiffness=800.0), duration=0.1, output_interval=0.05, method="auto")
     assert results.method == "rk"

@@ -108,6 +108,7 @@ def test_runs_agree_with_the_velocity_form(choice, ground):
     assert np.abs(got.audit.energy_error).max() < 1e-7
 
 
+@pytest.mark.slow
 def test_angles_count_their_turns():
     got = relative_kinematics(wheel(rates=30.0)).simulate(0.3, output_interval=0.03, rtol=1e-6)
     assert got.joints["axle"].coordinates[-1, 0] > 2.1 * np.pi
@@ -116,6 +117,7 @@ def test_angles_count_their_turns():
     assert np.linalg.norm(np.diff(quaternions, axis=0), axis=1).max() < 1.0  # no change of sign
 
 
+@pytest.mark.slow
 def test_drivers_latches_beams_and_point_masses():
     model = wheel()
     model.add(femb.JointDriver("motor", joint="axle", motion=lambda t: (3.0 * t**2, 6.0 * t, 6.0)))

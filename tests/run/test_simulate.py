@@ -88,6 +88,7 @@ def test_names_and_shapes():
     assert all(np.all(np.isfinite(array)) for array in results.arrays.values())
 
 
+@pytest.mark.slow
 def test_results_agree_with_each_other():
     """Positions at ends and bodies, velocities with differences of positions, section forces with the motion."""
     results = femb.simulate(satellite(), duration=0.6, output_interval=0.001, rtol=1e-7)
@@ -154,6 +155,7 @@ def test_the_same_run_twice_is_the_same():
 # The file
 
 
+@pytest.mark.slow
 def test_file_equals_memory(tmp_path):
     path = tmp_path / "results.h5"
     results = femb.simulate(satellite(), duration=0.6, output_interval=0.005, out=path, case_text="title = 'x'")
@@ -260,6 +262,7 @@ class Interrupt:
             raise self.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError("disk on fire")])
 def test_interrupted_run(tmp_path, error):
     path = tmp_path / "results.h5"
@@ -296,6 +299,7 @@ def failing(t, state):
     return [float("nan") if t > 0.5 else -50.0 * state.bodies["m"].position[0], 0.0, 0.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["radau", "rk"])
 def test_failed_run_keeps_what_it_has(tmp_path, method):
     """In the file and in ``error.results``, which are the same; up to the instant the message names."""
@@ -338,6 +342,7 @@ def test_error_of_the_user_comes_through():
     np.testing.assert_allclose(caught.value.results.time[:6], [0.0, 0.1, 0.2, 0.3, 0.4, 0.5], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_event_ends_the_run(tmp_path):
     path = tmp_path / "results.h5"
     crossing = Event("crossing", lambda t, state: state.bodies["m"].position[0])

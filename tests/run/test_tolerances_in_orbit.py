@@ -35,6 +35,7 @@ def angle(found, exact):
     return 2.0 * np.linalg.norm(found - np.sign(found @ exact) * exact)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 4])
 def test_the_attitude_does_not_drift_by_the_tolerance_of_its_rate(seed):
     """Errors of 1e-5 rad/s, not controlled, would add up to 1e-3 rad in a revolution.

@@ -244,6 +244,7 @@ def test_functions_that_only_count_or_keep_what_they_computed_are_left_alone():
     assert len(calls) < 20 * results.statistics["evaluations"]
 
 
+@pytest.mark.slow
 def test_statics_inverse_dynamics_and_linear_models_ask_twice():
     """Each analysis that calls functions of users."""
     random = np.random.default_rng(1)
@@ -266,6 +267,7 @@ def test_statics_inverse_dynamics_and_linear_models_ask_twice():
         linearize(turning)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but(["radau"], ["radau", "bdf", "generalized-alpha"]))
 def test_a_load_that_chatters_is_named(name):
     """Dry friction as a sign holds the body still, which no step of a smooth method can show."""

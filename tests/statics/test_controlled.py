@@ -65,6 +65,7 @@ class TestContinuousLaws:
         found = femb.modes(model, 1, start="equilibrium").frequencies[0]
         assert found == pytest.approx(np.sqrt(stiffness / (0.04 + 1.5 * 0.4**2)) / (2.0 * np.pi), rel=1e-8)
 
+    @pytest.mark.slow
     def test_laws_between_bodies_that_nothing_else_couples(self):
         """2 a = T - 3 b, 2 b = -3 a: a = -0.4 T, to which an iteration without the laws does not come."""
         items = [*arm(), *arm("other", (0.0, 3.0, 0.0)), law(3.0, reads="other"), law(3.0, sets="other")]
@@ -82,6 +83,7 @@ class TestContinuousLaws:
         )  # fmt: skip
         return of(hub, torquer, attitude, femb.Load("disturb", body="hub", **load), gravity=(0, 0, 0))
 
+    @pytest.mark.slow
     def test_a_satellite_that_its_law_alone_holds(self):
         """The error of a law of quaternions is the angle up to its cube over 24."""
         model = self.satellite(torque=(0.02, 0.0, 0.0))

@@ -98,6 +98,7 @@ def test_spinning_boom_keeps_its_motion():
         np.testing.assert_allclose(node.angular_velocity, [0, 0, 2.0], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", slow_but([{"rtol": 1e-7}], [{"rtol": 1e-5}, {"rtol": 1e-7}]))
 def test_spinning_boom_stays_as_it_is(options):
     """Over two turns the strain stays to its tolerance, and the motion is a steady rotation."""
@@ -219,6 +220,7 @@ def test_the_stretch_of_a_driven_rotor():
     assert q[tip] - r - length == pytest.approx(wanted, rel=1e-3)  # and the stretch itself adds to the lever
 
 
+@pytest.mark.slow
 def test_what_a_rotor_cannot_keep():
     """A moment about the axis speeds up a rotor that turns freely; its driver carries one. Weight across the axis
     stops the one, and changes as the other turns."""
@@ -379,6 +381,7 @@ def rod(load, EA):
     return shot(brentq(lambda moment: shot(moment)[3], 0.1 * load, load, xtol=1e-13))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [1.0, 5.0, 10.0])
 def test_extensible_elastica(load):
     """Slenderness 100: order 4, 1e-4 L with 8 elements."""
@@ -447,6 +450,7 @@ test_no_steady_motion = refusals(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [{"force": (0, 0, 1.0)}, {"torque": (0, 0, 0.5)}])
 def test_free_structure_under_a_net_load(load):
     model = rotor(spin=None)
@@ -533,6 +537,7 @@ def crane(**words):
     return model
 
 
+@pytest.mark.slow
 def test_a_payload_hangs_and_keeps_its_turn_about_the_vertical():
     """The turn that nothing resists stays and is said; nothing moves, which the audit takes for no fault."""
     with pytest.warns(FembWarning, match="payload turns about z; the start leaves it where it is") as said:
@@ -593,6 +598,7 @@ def test_closed_loop_in_weight_and_wind():
     assert acceleration < 1e-9 > gap
 
 
+@pytest.mark.slow
 def test_hinged_beam_is_statically_as_by_trim():
     """A flexible bar hung on a hinge and propped by a spring: the state that trim finds in joint coordinates."""
     from femb.linear import trim
@@ -612,6 +618,7 @@ def test_hinged_beam_is_statically_as_by_trim():
     assert np.max(np.abs(a[system.layout.frame_v[system.layout.bodies["hub"]] :][:6])) < 1e-6
 
 
+@pytest.mark.slow
 def test_mechanisms_without_equilibrium():
     """What drifts is named: a slide in its weight; a hinge with nothing against it stays where it is, and is named."""
     model = Model("slide", gravity=(0, 0, -9.81))
@@ -704,6 +711,7 @@ def test_tangent_of_forces_and_reactions():
     np.testing.assert_allclose(K, wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", [3.0, 3.3, 20.0])
 def test_an_equilibrium_many_turns_away(angle):
     """A motor on the spindle of a screw against a spring on its nut: force k p^2 angle; the motion stays there."""

@@ -73,6 +73,7 @@ def williams_limits():
     return williams_force()(williams_force().derivative().roots(extrapolate=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [3, 10, 30])
 def test_williams_toggle(steps):
     """Both limit loads by steps of any length, and as many negative eigenvalues as between them."""
@@ -149,6 +150,7 @@ def test_deep_arch():
     assert found.critical_load_factors[0] == pytest.approx(897.3, rel=2.5e-3)
 
 
+@pytest.mark.slow
 def test_a_mode_is_followed_to_the_elastica():
     """A column goes on along its mode where it buckles: P = Pcr (2 K / pi)^2, height 2 E / K - 1, tip 2 sin(a/2) / K.
     Steps of the load stay on the straight path, and say so."""
@@ -169,6 +171,7 @@ def test_a_mode_is_followed_to_the_elastica():
     assert abs(z[-1]) == pytest.approx(2.0 * modulus / K, abs=5e-5)
 
 
+@pytest.mark.slow
 def test_a_path_that_returns_is_recognised():
     """The hinged toggle buckles aside; that path comes back to where it began, and never to the load asked for."""
     found = femb.static(toggle(1.0, hinged=True), factor=3000.0, follow_mode=True)
@@ -193,6 +196,7 @@ def heated_plate(size):
     return of_parts(plate, *lines, femb.SurfaceLoad("heat", "p", temperature=0.3))
 
 
+@pytest.mark.slow
 def test_critical_loads_of_similar_structures_are_one():
     """Temperatures and load factors have no length: micrometres, metres and kilometres buckle at the same."""
     found = [
@@ -220,6 +224,7 @@ def test_load_steps_stay_on_the_path():
     np.testing.assert_allclose(far.beams["r"].position, near.beams["r"].position[::4], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_steps_of_a_displacement_stay_on_the_path():
     """Down by more than the length: steps went over to a compressed column, with 4 negative eigenvalues."""
     words = {"factor": 400.0, "control": ("r.8.z", -1.5), "critical": 1}

@@ -53,6 +53,7 @@ def truss_force(y):
     return -2000.0 * (np.hypot(1.0, y) - np.hypot(1.0, 0.5)) * y / np.hypot(1.0, y)
 
 
+@pytest.mark.slow
 def test_snap_through():
     """A path through both limit points of a shallow truss: every state, its stability, and the limit loads."""
     y = np.sqrt(np.hypot(1.0, 0.5) ** (2 / 3) - 1.0)  # where the force is largest
@@ -69,6 +70,7 @@ def test_snap_through():
     assert found.mode_names == ("b moves along y",) * 2
 
 
+@pytest.mark.slow
 def test_steps_of_the_load_say_where_they_may_jump():
     """Past the limit load of the truss: it was "stable" everywhere, and the last factor should have been raised."""
     said = femb.static(truss(force=(0, -100.0, 0)), factor=2.0, steps=10, critical=1).message
@@ -92,6 +94,7 @@ def test_a_driver_goes_where_loads_could_not():
     assert np.abs(results.audit.constraint_velocity).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_no_equilibrium_beyond_a_limit_point():
     """A spring that softens, and bears 100/e N: the states so far are kept, and the message says how far."""
 
@@ -142,6 +145,7 @@ def test_a_constant_load_is_that_of_its_whole_name():
     np.testing.assert_allclose(results.joints["guide"].coordinates[:, 0], 0.03 + 0.2 * results.load_factor, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_stability_under_a_load_that_follows_is_that_of_the_symmetric_part():
     """Ziegler's column of two links l on springs k: the stiffness has no zero, its symmetric part at P l = 2 k."""
     k, length = 10.0, 0.5
@@ -288,6 +292,7 @@ def test_equations_are_linear_in_the_load_factor(load):
     np.testing.assert_allclose(both.by_load(q, 0.3), 0.0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_heating_along_an_arc():
     """A half circle without stress, although the strain of a hot element is not quite linear in the load factor."""
     model = cantilever(4)
@@ -385,6 +390,7 @@ def strut(axis=X, kind=femb.Beam, elements=6, sag=0.0):
 SKEW = ((1.0, 0.0, 0.0), (0.3, -0.4, 0.6), (-0.9, 0.2, 0.1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "axis"),
     slow_but([(femb.Beam, SKEW[1]), (femb.ExactBeam, SKEW[2])], product([femb.Beam, femb.ExactBeam], SKEW)),
@@ -408,6 +414,7 @@ def test_a_strut_that_spins_freely(axis, kind):
     assert found.stability[-1] == "unstable"
 
 
+@pytest.mark.slow
 def test_a_torque_along_a_neutral_motion_is_named():
     """About its own axis nothing holds the strut, so that a torque there has no equilibrium; one of nothing has."""
     axis = np.array(SKEW[1]) / np.linalg.norm(SKEW[1])
@@ -421,6 +428,7 @@ def test_a_torque_along_a_neutral_motion_is_named():
             assert set(femb.static(model, factor=200.0, steps=2).stability) == {"stable"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [femb.Beam, femb.ExactBeam])
 def test_a_bent_strut_that_spins_freely(kind):
     """Far beyond the critical load of a rod with a sag, by load steps and along the path: the same state, from which
@@ -449,6 +457,7 @@ def apex(feet=3):
     return model
 
 
+@pytest.mark.slow
 def test_snap_through_of_an_apex_that_spins():
     """The path of three springs is that of the plane truss times 3/2, and ends where the load is reached again."""
     results = femb.static(apex(), factor=2.0, steps=10, arc_length=True)
@@ -552,6 +561,7 @@ def test_arc_length_needs_a_load():
     refuses("there is no load and no weight whose factor could change", femb.static, cantilever(), arc_length=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gravity", "puff"])
 def test_a_force_in_air_has_the_load_factor_once(name):
     """A plate before its hinge, held by k, which turns it at p = k/(F a); also where its name is that of the weight."""

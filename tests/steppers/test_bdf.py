@@ -137,6 +137,7 @@ def motion(system, duration):
     return at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "duration", "counts"),
     [(forced_tumbling, 1.0, (100, 100, 100, 80, 50)), (rubber, 0.5, (800, 400, 200, 200, 160))],
@@ -231,6 +232,7 @@ def test_first_and_largest_step():
 # Accuracy and work
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "tolerances"),
     [
@@ -275,6 +277,7 @@ def test_stiff_start_does_not_collapse_the_step(rtol, most):
     assert np.abs(end[2:5]).max() < 1e-11
 
 
+@pytest.mark.slow
 def test_finer_mesh_takes_no_more_steps():
     """Accelerations of short elements answer to the last digits of their strains, at every start of a stretch."""
     steps = [integrate(System(satellite(True, n)), 3.0, method="bdf", rtol=1e-5)[0].statistics.steps for n in (2, 80)]

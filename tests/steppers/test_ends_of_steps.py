@@ -1,6 +1,7 @@
 """Output times at the ends of fixed steps: the times do not drift, and the states are those of the ends."""
 
 import numpy as np
+import pytest
 
 from femb import Model, PointMass, Run, SpringDamper, SpringEnd
 from femb.steppers import make_stepper
@@ -18,6 +19,7 @@ def oscillator():
     return System(model)
 
 
+@pytest.mark.slow
 def test_fixed_steps_are_counted():
     """A sum of thousand rounded lengths would be 1e-14 off."""
     run = Run(duration=1.0, method="generalized-alpha", step=STEP, output_interval=STEP)

@@ -53,6 +53,7 @@ def run(method, duration=1.0, **options):
     return simulate(two_masses(), duration=duration, output_interval=0.1 * duration, method=method, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "options"), [("radau", {}), ("generalized-alpha", {"spectral_radius": 0.3})])
 def test_a_fast_vibration_is_damped_and_a_slow_one_kept(method, options):
     """The energy taken away is that of the fast spring; the slow mass moves as its closed form."""
@@ -69,11 +70,13 @@ def test_a_fast_vibration_is_damped_and_a_slow_one_kept(method, options):
     assert 0.5 * error < kept.statistics["kept_error"] < 1e-3 * SWING
 
 
+@pytest.mark.slow
 def test_a_filter_takes_a_twentieth_of_the_steps():
     followed, kept = run("radau", 0.2), run("radau", 0.2, filter=10.0)
     assert 20 * kept.statistics["steps"] < followed.statistics["steps"]
 
 
+@pytest.mark.slow
 def test_a_filter_above_all_vibrations_changes_nothing():
     followed, kept = run("radau", 0.05), run("radau", 0.05, filter=1e6)
     for name in ("slow", "fast"):
@@ -145,6 +148,7 @@ def test_vibrations_above_the_frequency_are_taken_out_mode_by_mode(formulation):
         assert lost == pytest.approx((1.0 - kept**2) * energy, rel=1e-4, abs=1e-12 * energy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "rtol", "steps"), [("radau", 1e-6, 400), slow(("generalized-alpha", 1e-5, 1500))])
 def test_what_a_latch_excites_above_the_frequency_is_gone(method, rtol, steps):
     """Its energy is part of the work, so that the balance holds; the momentum stays zero."""
@@ -164,6 +168,7 @@ def test_what_a_latch_excites_above_the_frequency_is_gone(method, rtol, steps):
     assert statistics["steps"] < steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("frequency", "rtol"), [(20.0, 1e-6), (60.0, 1e-4), slow((20.0, 1e-8)), slow((150.0, 1e-6))])
 def test_check_says_how_many_steps_a_latch_takes(frequency, rtol):
     """Within the factor of 2.5 that is stated, and how many a filter takes at what the output can show."""
@@ -206,6 +211,7 @@ def test_a_method_without_a_filter_says_so():
     assert "filter" not in results.statistics
 
 
+@pytest.mark.slow
 def test_a_beam_that_flies_and_bends_far_loses_no_slow_motion():
     """A filter takes nothing out where the slow motion makes Newton's iteration fail: errors follow the tolerance."""
     model, options = flying_beam(), {"duration": 8.0, "output_interval": 0.5, "filter": 3.0}

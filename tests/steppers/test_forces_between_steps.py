@@ -105,6 +105,7 @@ def test_tension_in_steps_that_are_long_for_the_axis():
     assert np.abs(np.diff(tension, 2)).max() < 0.6e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mass", slow_but([1.0], [0.9, 1.0, 1.1]))
 def test_deflection_in_steps_of_half_a_second(mass):
     """A slewed satellite with stiff booms: at rtol = 1e-4 as at 1e-8; first corrections grow at some instants."""
@@ -196,6 +197,7 @@ def test_the_forced_satellite():
     assert np.max(np.abs(results.audit.energy_error)) < 5e-6
 
 
+@pytest.mark.slow
 def test_ends_of_steps_show_the_same():
     """Runs that end at some of the output instants, and so have the end of a step there."""
     case = load_case(CASES / "satellite_forced.toml")
@@ -356,6 +358,7 @@ def test_at_a_jump_all_is_as_after_it(method):
     assert np.max(results.audit.force_balance) < 1e-9
 
 
+@pytest.mark.slow
 def test_the_balance_tells_interpolated_strains():
     """Uncorrected, the states between steps lack far more force than they show; corrected ones next to none."""
     system = System(spinning_boom(2e8, 2))
@@ -381,6 +384,7 @@ def test_frames_cost_no_steps():
         assert few[word] == many[word]
 
 
+@pytest.mark.slow
 def test_inverse_dynamics_gives_accelerations():
     """Of bodies and joints; nothing is unbalanced."""
     case = load_case(CASES / "robot_arm_inverse.toml")

@@ -45,6 +45,7 @@ def measured_satellite():
 CASES = [(PERIOD, 1e-6), (0.0, 1e-4), (0.17, 1e-9)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "rtol"),
     [*((lambda delay=delay: held_satellite(delay), rtol) for delay, rtol in CASES), (measured_satellite, 1e-6)],

@@ -89,6 +89,7 @@ def column_by(run, key, step=STEP):
     return tangents.add(models, (h, -h)), models, h
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", KEYS)
 def test_the_motion_beside_the_value_is_that_of_the_same_steps(run, key):
     """To 1e-8 of the largest, at all output times: inside steps, at their ends, and where an input jumps."""
@@ -110,6 +111,7 @@ def test_equations_are_linear_in_stiffness_and_not_in_length(run):
     assert linear == {"springs.hinge.stiffness": True, "beams.boom.length": False}
 
 
+@pytest.mark.slow
 def test_steps_of_twice_the_length_change_derivatives_by_what_the_tolerance_leaves(run):
     column, models, h = column_by(run, "bodies.tip.mass")
     coarse, part = run[1].by_other_steps(run[1].results.time)

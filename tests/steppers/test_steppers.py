@@ -210,6 +210,7 @@ def test_order_of_dense_output(problem, name, monkeypatch):
         assert slope(counts, each) > DENSE_ORDERS[name] - 0.4
 
 
+@pytest.mark.slow
 @every_stepper
 def test_dense_output_is_continuous(name):
     """In q, v and work at every step's ends, and q also just inside of them; v is a slope, with the rounding of q over
@@ -324,6 +325,7 @@ def test_work_balances_energy(name, damping):
         np.testing.assert_allclose(results.audit.energy_error, 0.0, rtol=0.0, atol=tolerance)
 
 
+@pytest.mark.slow
 def test_work_on_the_satellite():
     results = simulate(satellite(), duration=2.0, output_interval=0.02, rtol=1e-7, atol=STRICT_RATES)
     assert results.audit.work[-1] > 1.0
@@ -493,6 +495,7 @@ def test_event_where_it_starts_and_at_a_step_end(name):
     assert event.time == pytest.approx(top, abs=1e-10)
 
 
+@pytest.mark.slow
 @every_stepper
 def test_event_of_a_turning_body(name):
     """A body spinning at 2 rad/s about a principal axis: its x axis crosses the plane y = 0 at half turns."""
@@ -518,6 +521,7 @@ def when_the_tip_stops():
     return stopped_cantilever(rtol=1e-10).time[-1]
 
 
+@pytest.mark.slow
 @with_error_control
 def test_event_of_a_flexible_model(name):
     """A released cantilever: the instant its tip stops falling agrees between steppers, and the last output is it."""
@@ -731,6 +735,7 @@ def test_jumps_that_cannot_be_followed(name):
 # Constraints
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "bound"), slow_but([(4, 1e-6)], [(4, 1e-6), (6, 1e-10)]))
 def test_gauss_with_constraints(order, bound):
     """A spinning top on a ball joint and a pendulum on a hinge below it, with multipliers, against DOP853."""
@@ -771,6 +776,7 @@ def bridge(split):
     return model
 
 
+@pytest.mark.slow
 def test_loop_moves_like_the_tree_it_equals():
     loop, tree = System(bridge(split=True)), System(bridge(split=False))
     assert (loop.layout.is_tree, tree.layout.is_tree) == (False, True)

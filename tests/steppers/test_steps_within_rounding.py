@@ -47,6 +47,7 @@ def test_a_constant_torque_beside_a_stop_accelerates_uniformly(form, method):
     follows_the_closed_form(results)
 
 
+@pytest.mark.slow
 @FORMS
 @pytest.mark.parametrize("method", ["generalized-alpha", "gauss"])
 def test_fixed_steps_beside_a_stop_keep_their_length(form, method):
@@ -116,6 +117,7 @@ def test_joints_count_turns_at_loose_tolerances(form, base):
     np.testing.assert_allclose(angles, exact, atol=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["velocity", "quaternion"])
 def test_fixed_steps_in_which_joints_would_lose_turns_are_refused(form):
     angles, exact = spun("b", method="generalized-alpha", formulation=form, step=0.02)

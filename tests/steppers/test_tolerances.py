@@ -158,6 +158,7 @@ def test_a_small_model_is_followed_as_one_of_a_metre(method):
     assert error < 2e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["radau", "bdf"])
 def test_a_structure_of_a_micrometre_takes_the_steps_of_one_of_a_metre(method):
     """Of one shape and material, whose waves take times in proportion to its size."""
@@ -252,6 +253,7 @@ def test_a_tolerance_below_rounding_is_recognised_at_once():
     np.testing.assert_allclose(far, near, rtol=0.0, atol=5e-5 * np.ptp(near))
 
 
+@pytest.mark.slow
 def test_a_step_cut_to_nothing_names_a_tiny_inertia():
     """A pendulum of 1 kg on an arm of 1 m: a rounded inertia is named, a larger one swings as wanted."""
 

@@ -34,6 +34,7 @@ ALONE += ("sections.boom.bending_stiffness.0", "sections.boom.mass_per_length", 
 WHOLE = ("beams.boom.length", "joints.left.first.at.1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("keys", "alone"), [(ALONE, True), (WHOLE, False)])
 def test_what_differs_gives_the_derivatives_of_the_whole(tmp_path, monkeypatch, keys, alone):
     path, told, of = tmp_path / "case.toml", [], Beside.of
@@ -66,6 +67,7 @@ def test_items_of_a_case_are_read_once(tmp_path):
         read_case(path, CASE, ["beams.boom.elements=2.0"], False, known)
 
 
+@pytest.mark.slow
 def test_elements_of_shells_that_are_the_same_are_made_once(tmp_path, monkeypatch):
     """Of four strips one changes its thickness: two builds of its elements, none of the others."""
     from femb.elements.shell import batch

@@ -195,6 +195,7 @@ def test_a_search_finds_the_lightest_tube():
     assert np.all(np.diff(so_far.get_ydata()) <= 0.0)
 
 
+@pytest.mark.slow
 def test_a_search_goes_on_where_it_was(tmp_path):
     """Stopped in its second generation: the finished runs are not repeated, and the table is the same."""
     study = lightest_of_two(runs=20, optimizer="differential-evolution")

@@ -59,6 +59,7 @@ def catalogue():
     return kinds
 
 
+@pytest.mark.slow
 def test_every_joint_moves_as_alone():
     models = [pair(kind, seed) for seed, kind in enumerate(catalogue())]
     models[1:1] = [pair(femb.Spherical, 20)]
@@ -128,6 +129,7 @@ def different_latches():
 SLOW = [pytest.param(method, marks=pytest.mark.slow) for method in ("generalized-alpha", "bdf")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["radau", "rk", *SLOW])
 def test_members_latch_at_instants_of_their_own(method):
     """After a latch they go on with each other, with rows of their own; none of them has a run of its own."""
@@ -145,6 +147,7 @@ def test_members_latch_at_instants_of_their_own(method):
     np.testing.assert_allclose(held[got.results[0].time > got.results[0].events[0].time], -0.2, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_few_members_go_on_in_smaller_groups():
     """Also down to one, and to no member that is left."""
     models = [latching(at, number) for number, at in enumerate((-0.29, -0.28, -0.27, -0.26, -0.1, -0.05, 0.0))]
@@ -163,6 +166,7 @@ def test_tapes_snap_over_and_back_at_instants_of_their_own():
     assert all(len(results.events) for results in got.results)
 
 
+@pytest.mark.slow
 def test_a_member_that_fails_after_its_latch_is_named_and_the_others_go_on():
     def breaks(t):
         if t > 0.45:
@@ -244,6 +248,7 @@ def panels(number, elements=1, damping=1e-2, driven=True):
     return model
 
 
+@pytest.mark.slow
 def test_flexible_panels_vibrate_as_alone_after_they_have_latched():
     models, options = [panels(number) for number in range(4)], {"duration": 0.8, "rtol": 1e-7}
     got = femb.simulate_ensemble(models, **RUN | options)

@@ -247,6 +247,7 @@ def test_a_shape_that_is_rounding_is_paired_by_its_frequency(panel, tmp_path):
     assert correlate(panel[0], alone).pairs.tolist() == found.pairs[:2].tolist()
 
 
+@pytest.mark.slow
 def test_a_fit_says_why_its_values_may_be_wrong(panel, tmp_path):
     """The modulus of the closed form is outside the range; elements differ from the closed form by parts in ten
     thousand, far above deviations of a millionth."""
@@ -319,6 +320,7 @@ def test_wrong_words_of_a_fit(tests, words, message):
         identify(tests[0], tests[2], TWO, held="hub", **words)
 
 
+@pytest.mark.slow
 def test_frequencies_in_another_unit_are_named_by_their_size(tests, tmp_path):
     """Of the modes of the hub that is free, in rad/s."""
     data = written(tmp_path, COLUMNS + "1,1.5866,2e-3\n2,4.0201,2e-3\n", "rad.csv")

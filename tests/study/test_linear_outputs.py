@@ -33,6 +33,7 @@ LOOPS = {word: {"kind": word} for word in ("phase_margin", "gain_margin", "delay
 LOOPS |= {word: {"kind": word} for word in ("sensitivity_peak", "growth")}
 
 
+@pytest.mark.slow
 def test_margins_are_those_of_python_control(case):
     found, units = numbers(case, LOOPS)
     loop = femb.loop(femb.load_case(case))
@@ -77,6 +78,7 @@ duration = 5.0
 """
 
 
+@pytest.mark.slow
 def test_a_gain_that_falls_counts_as_one_that_grows(tmp_path):
     """A pendulum upside down, which no growing gain upsets: of m g l = 3 N m there are left 4.7."""
     (path := tmp_path / "pendulum.toml").write_text(PENDULUM)
@@ -158,6 +160,7 @@ def test_a_system_that_does_not_decay_has_no_finite_norms():
     assert peak_gain(pure).gain == h2_norm(pure) == np.inf
 
 
+@pytest.mark.slow
 def test_gains_of_the_closed_loop(case):
     words = {"input": "wheels.x.torque", "output": "bodies.hub.turn.x", "closed": True}
     found, units = numbers(case, {
@@ -249,6 +252,7 @@ duration=1.0
 """
 
 
+@pytest.mark.slow
 def test_critical_loads_and_peak_loads_are_those_of_a_column(tmp_path):
     path = tmp_path / "column.toml"
     path.write_text(COLUMN)

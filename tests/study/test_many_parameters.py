@@ -121,6 +121,7 @@ def test_thicknesses_of_the_elements_of_a_plate(case, at_once):
         assert found.derivatives[0, k] == pytest.approx(difference, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_deflection_by_the_thicknesses_of_many_elements(case, at_once):
     """In some of many elements forces along an arbitrary motion hardly change; t d delta/dt = -3 delta of bending."""
     thickness = (0.004 + 1e-6 * (np.arange(144) % 97)).tolist()

@@ -92,6 +92,7 @@ def in_parts(z):
     return np.concatenate([z.real, z.imag])
 
 
+@pytest.mark.slow
 def test_a_transfer_function_is_fitted_as_scipy_fits_the_closed_form(block, tmp_path):
     """Values, and their covariance: as scipy has it from the closed form, and as fits of 300 other samples scatter."""
     rng = np.random.default_rng(3)
@@ -197,6 +198,7 @@ def test_a_history_is_fitted_from_afar(block, tmp_path):
     np.testing.assert_allclose(found.values, [200.0], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_functions_are_predicted_and_fitted_with_modes(block, tmp_path):
     """The history tells k/m, modes too, and the transfer function all; what is held out is predicted."""
     frf = written(tmp_path, "frf.csv", of_transfer(F, transfer(TRUE, F), SIGMA))
@@ -211,6 +213,7 @@ def test_functions_are_predicted_and_fitted_with_modes(block, tmp_path):
     assert alone.not_told == ["+1.00 k +1.00 m"]
 
 
+@pytest.mark.slow
 def test_errors_of_the_data_are_named(block, tmp_path):
     """An offset, by its size, and a delay, of data that fit else."""
     t = T[:21]
@@ -236,6 +239,7 @@ PUSHED = BY_RADAU.replace("start = 0.1\n", "").replace("stiffness = 180.0", "sti
 PUSHED += '[loads.push]\nkind = "motor"\njoint = "slide"\nforce = 2.0\n'
 
 
+@pytest.mark.slow
 def test_a_unit_that_a_parameter_hides_is_refused(tmp_path):
     """Strokes in mm, with noise, of a spring that begins too stiff: 1750 times those of the model."""
     case, t = written(tmp_path, "pushed.toml", PUSHED), np.arange(1.0, 31.0) * 0.05
@@ -263,6 +267,7 @@ def test_ends_of_ranges_have_models(block, tmp_path):
         identify(case, data)
 
 
+@pytest.mark.slow
 def test_a_factor_of_the_data_is_found_with_the_parameters(block, tmp_path):
     """Of a release whose strokes are twice as large: no stiffness makes the first stroke other than 0.1."""
     t = T[:16]
@@ -271,6 +276,7 @@ def test_a_factor_of_the_data_is_found_with_the_parameters(block, tmp_path):
         identify(block, data, ["k"], overrides=["springs.coil.damping=0.8"])
 
 
+@pytest.mark.slow
 def test_a_bound_is_no_error_of_the_data(block, tmp_path):
     """Exact data of 200 N/m, of which the range ends at 190 N/m."""
     data = written(tmp_path, "run.csv", of_history(T[:16], decay(TRUE, T[:16], mass=2.0)))
@@ -282,6 +288,7 @@ def test_a_bound_is_no_error_of_the_data(block, tmp_path):
     assert found.at_bound.tolist() == [1.0, 0.0]
 
 
+@pytest.mark.slow
 def test_as_many_values_as_unknowns_tell_no_error_of_the_data(block, tmp_path):
     """Three values, which a stiffness, a damper and an offset always fit."""
     data = written(tmp_path, "run.csv", of_history(T[:3], [0.0, 0.04, 0.02]))
@@ -290,6 +297,7 @@ def test_as_many_values_as_unknowns_tell_no_error_of_the_data(block, tmp_path):
     assert "of the data" not in str(told[0].message)
 
 
+@pytest.mark.slow
 def test_what_a_fit_of_transfer_functions_leaves_open_is_said(block, tmp_path):
     """The block is released at 0.1 m, 180*0.1/2.2 m/s2 from rest; a value of zero has no logarithm."""
     G = np.where(np.arange(len(F)) == 7, 0.0, transfer(TRUE, F))
@@ -347,6 +355,7 @@ def test_functions_that_do_not_suit_the_model_are_named(block, tmp_path, text, w
         identify(block, written(tmp_path, "data.csv", text), **words)
 
 
+@pytest.mark.slow
 def test_a_size_that_a_parameter_may_have_is_no_unit(block, tmp_path):
     """A response of a tenth, 1/g for a unit, since the mass and the spring are ten times those of the start."""
     path = written(tmp_path, "data.csv", of_transfer(F, transfer(10.0 * TRUE, F), 1e-6))

@@ -44,11 +44,13 @@ def test_the_numbers_of_the_page(title, tmp_path):
     assert {bool(way) for way in found.ways} == {title in PAGE.MOTIONS}
 
 
+@pytest.mark.slow
 def test_a_blade_at_twice_its_rotation():
     (row,) = PAGE.twice_per_revolution()
     assert row.error < row.bound
 
 
+@pytest.mark.slow
 def test_a_corner_of_a_profile_moves_with_its_parameter(tmp_path, monkeypatch):
     monkeypatch.setattr(RecordedRun, "of", None)
     table = PAGE.MOTIONS["two masses on a rail"]
@@ -291,6 +293,7 @@ OF_SAMPLED = {
 }
 
 
+@pytest.mark.slow
 def test_samples_and_latches_are_carried_by_tangents(tmp_path, monkeypatch):
     """A sensor, a law with an integral and a latch: derivatives of the same steps, none of which is taken again."""
     path = tmp_path / "case.toml"

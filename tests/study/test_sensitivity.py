@@ -31,6 +31,7 @@ def case(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_parameters_that_change_no_matrix_have_derivatives_of_zero(tmp_path):
     """Gravity, the time of a load, and a section that nothing uses, beside a stiffness: f/(2 k) of an undamped one."""
     (tmp_path / "case.toml").write_text("""
@@ -77,6 +78,7 @@ profile = { shape = "versine", duration = 0.5 }
     np.testing.assert_allclose(found.derivatives[[0, 2], 3], [f / 10.0, -zeta / 10.0], rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_modes_of_two_panels(case):
     found = sensitivities(case, MODES)
     factor = np.array([2.0 * np.pi, 2.0 * np.pi, 1.0, 1.0])
@@ -238,6 +240,7 @@ def test_an_equilibrium_between_joints(tmp_path):
     np.testing.assert_allclose(found.derivatives[0], wanted, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_cantilever_bends_and_is_stressed_by_its_length_and_its_load(tmp_path):
     """F L^3/(3 EI) at the tip and F L r/I at the root; the nominal largest stress, though another may be where nothing
     is in balance beside the length."""

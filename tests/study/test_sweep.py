@@ -125,6 +125,7 @@ def test_relative_values_multiply_those_of_the_case(tmp_path):
         assert lowest == pytest.approx(np.min(motion(time, 50.0 * scale, start=0.1 * scale)), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_statics_and_modes_are_outputs(tmp_path):
     text = CASE.replace("[run]", '[loads.pull]\nbody = "mass"\nforce = [3.0, 0.0, 0.0]\n[run]')
     text = text.replace(
@@ -149,6 +150,7 @@ def test_statics_and_modes_are_outputs(tmp_path):
         assert rows["damping"][k] == pytest.approx(2.0 / (2.0 * np.sqrt(2.0 * stiffness)), rel=1e-8)
 
 
+@pytest.mark.slow
 def test_results_are_kept_on_request(tmp_path):
     path = written(tmp_path, STUDY.replace('"grid"', '"grid"\nkeep = true'))
     rows = sweep(path, out=tmp_path / "out")
@@ -223,6 +225,7 @@ def test_another_case_is_another_study(stopped):
     refuses("is damaged", sweep, path, out=part.parent, error=ResultError)
 
 
+@pytest.mark.slow
 def test_a_finished_study_carries_out_nothing(tmp_path, monkeypatch):
     """Its table is that of before; a file that an included file names, or --force, carries out all runs anew."""
     path = written(tmp_path)

@@ -49,6 +49,7 @@ def test_a_panel_with_small_interfaces(body, coupling, displacement, lost, axis)
     assert watch.lost(moved) == lost
 
 
+@pytest.mark.slow
 def test_an_explicit_method_carries_small_interfaces():
     """A patch that moves by 9 mm, of a panel that bends by as much: Runge and Kutta's motion is that of Radau."""
     runs = [
@@ -61,6 +62,7 @@ def test_an_explicit_method_carries_small_interfaces():
     assert np.abs(runs[0].audit.energy_error).max() < 1e-8 * runs[0].audit.kinetic_energy.max()
 
 
+@pytest.mark.slow
 def test_a_step_torque_on_a_root_without_mass():
     """On the patch that holds a panel alone in space: angular momentum is the torque by the time."""
     model = of_parts(e.FlexibleBody("panel", BODY), e.Load("go", "panel", torque=(0.0, 3.0, 10.0)))

@@ -89,6 +89,7 @@ def test_a_satellite_on_its_orbit_takes_the_steps_of_one_at_rest(method, formula
     np.testing.assert_allclose(after.angular_momentum, moved, rtol=1e-11, atol=1e-12 * np.abs(moved).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["radau", "bdf"])
 def test_a_satellite_on_a_curved_orbit_takes_the_steps_of_one_at_rest(method):
     """What its booms differ by is the gradient of gravity: a hundredth of it where the orbit's rate is a tenth."""
@@ -173,6 +174,7 @@ def everything(at, seen=None):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["velocity", "quaternion"])
 def test_everything_that_takes_or_gives_positions(formulation):
     at = np.array([7e6, 1.0, -3e6])

@@ -362,6 +362,7 @@ SPRINGS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spring", SPRINGS, ids=lambda each: each.name)
 def test_springs_are_free_in_the_assembled_start(spring, tmp_path):
     """By default lengths, angles and centres are those at the start: no force there, nor where a run goes on."""

@@ -37,6 +37,7 @@ def fall(tilt, method):
     return results, results.joints["j0"].coordinates[-1, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_what_is_counted_is_what_every_method_does(method):
     parallel = fall(0.0, method)[1]
@@ -62,6 +63,7 @@ def test_a_loop_that_opens_before_it_is_locked_is_named(method):
         fall(1e-5, method)
 
 
+@pytest.mark.slow
 def test_given_rates_and_small_motions_agree():
     for tilt in MOVES:
         assert abs(System(linkage(tilt, rates=1.0)).v0).max() == pytest.approx(1.0)
@@ -99,6 +101,7 @@ def sprung(tilt):
     return femb.modes(model).frequencies[0]
 
 
+@pytest.mark.slow
 def test_check_and_run_say_it():
     assert "depend on each other to" not in summary(linkage(0.0))
     for tilt, words in ((1e-6, "they count as dependent"), (1e-4, "they hold, and lock")):

@@ -40,6 +40,7 @@ def bodies_on_hinges(count, parent):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parent", [lambda k: k - 1, lambda k: (k - 1) // 2, lambda k: 0], ids=["chain", "tree", "star"]
 )
@@ -95,6 +96,7 @@ def test_modes(monkeypatch, damped):
     assert one.labels == other.labels
 
 
+@pytest.mark.slow
 def test_statics_and_stability(monkeypatch):
     def states():
         model = wing()
@@ -107,6 +109,7 @@ def test_statics_and_stability(monkeypatch):
     np.testing.assert_array_equal(one.negative_eigenvalues, other.negative_eigenvalues)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["radau", "generalized-alpha"])
 def test_motion(monkeypatch, method):
     """A free flight by methods that factorise, with reactions."""
@@ -137,6 +140,7 @@ def four_bar():
     return model
 
 
+@pytest.mark.slow
 def test_loops_of_joints(monkeypatch):
     """Modes, an equilibrium and a motion with their reactions, of least norm where rows depend on others."""
     one, other = both(monkeypatch, lambda: femb.modes(four_bar(), 10))
@@ -160,6 +164,7 @@ def test_quaternion_form(monkeypatch):
     np.testing.assert_allclose(one.bodies["hub"].velocity, other.bodies["hub"].velocity, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("net", [slow(True), False])
 def test_hinges_in_free_flight_keep_the_momenta(monkeypatch, net):
     """Hub, two panels and a free line of hinges, thrown while it turns: momenta to 1e-9, and the energy to damping."""

@@ -175,6 +175,7 @@ def test_many_steps_are_those_of_single_ones(monkeypatch):
         np.testing.assert_allclose(got.force, wanted.force, rtol=0.0, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_output_of_rigid_bodies_needs_no_iteration_matrices(monkeypatch):
     """Without stiffness and damping nothing is corrected but the gaps of joints: the output is that of the matrices."""
     words = {"duration": 0.3, "method": "radau", "rtol": 1e-6, "output_interval": 0.002}

@@ -53,6 +53,7 @@ def axis_of_hub(system):
     return rotations.rotate(system.q0[at : at + 4], np.array([0.0, 0.0, 1.0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inertia", [2000.0, (2000.0, 2000.0, 2001.0), 2e5])
 @pytest.mark.parametrize(("roll", "cone"), [(30.0, 0.0), (0.0, 0.0), (75.0, 0.0), (30.0, 5.0)])
 def test_a_held_hub_turns_as_a_driven_one(inertia, roll, cone):
@@ -63,6 +64,7 @@ def test_a_held_hub_turns_as_a_driven_one(inertia, roll, cone):
     assert "degrees" not in found.table()
 
 
+@pytest.mark.slow
 def test_a_held_hub_carries_a_moment_through_its_joints():
     """The blade on a root that is welded to the hub, of hardly any mass."""
     model = femb.Model("joined")
@@ -73,6 +75,7 @@ def test_a_held_hub_carries_a_moment_through_its_joints():
     np.testing.assert_allclose(found, spinning_modes(driven(cone=5.0)).frequencies, rtol=3e-6)
 
 
+@pytest.mark.slow
 def test_a_free_hub_of_equal_moments_keeps_its_axis():
     """The products of inertia of the rolled section, 1e-6 of the hub's, have no say; the mesh has none either."""
     for elements in (4, 8):

@@ -74,6 +74,7 @@ def test_trim_in_orbit_brings_to_rest_relative_to_it(kind):
         assert np.min(np.abs(poles.imag - wanted)) < 1e-6
 
 
+@pytest.mark.slow
 def test_what_does_not_turn_with_the_orbit_is_unsteady():
     """Gravity of an ellipse varies in its frame; a moment along an inertial axis turns in it; thrust accelerates."""
     ellipse = of_parts(femb.Orbit("earth", semi_major_axis=7e6, eccentricity=0.01))
@@ -88,6 +89,7 @@ def test_what_does_not_turn_with_the_orbit_is_unsteady():
     assert "changes its speed" in femb.linearize(pushed).unsteady
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["orbit", "gravity_gradient"])
 def test_a_stiff_boom_is_a_part_of_the_rigid_satellite(kind):
     """The boom is stiff beside 1e-3 rad/s: librations are those of the inertia of the whole."""

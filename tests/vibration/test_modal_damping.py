@@ -70,6 +70,7 @@ def test_one_mode_of_a_free_satellite():
     np.testing.assert_allclose(oscillating(model, 1), modes.eigenvalues, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_reference_satellite():
     model = reference()
     model.add(femb.ModalDamping("arrays", "hub", modes=59))
@@ -199,6 +200,7 @@ def test_records():
     np.testing.assert_allclose(results.audit["work"][-1], -lost, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formulation", "method"),
     [("reduced", "radau"), slow(("quaternion", "radau")), slow(("velocity", "rk")), slow(("velocity", "bdf"))],
@@ -216,6 +218,7 @@ def test_formulations_and_steppers_agree(formulation, method):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["velocity", "quaternion", "reduced"])
 def test_strong_damping_is_in_newtons_matrix(formulation):
     """Without it the iteration would leave half of the error each time."""

@@ -111,6 +111,7 @@ duration = 1.0
 """
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:modes. the state is not in equilibrium")
 def test_a_damping_ratio_beside_a_free_gimbal_of_strained_springs(tmp_path):
     """Springs that are strained at the start have no symmetric stiffness: shapes keep what they have of the gimbal."""

@@ -271,6 +271,7 @@ def test_a_spinning_cantilever(eta, flap):
     assert np.max(np.abs(found.damping)) < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turned", ["by a driver", "freely"])
 @pytest.mark.parametrize("given", [False, True])
 def test_a_blade_in_a_bearing(turned, given):
@@ -316,6 +317,7 @@ def test_a_rotor_in_sprung_bearings(across, steady):
         assert "do not turn" in linearize(model, start="equilibrium").unsteady
 
 
+@pytest.mark.slow
 def test_equal_bendings_at_the_end_of_a_sweep_are_followed_together():
     """The last of the modes that are asked for is one of two equal ones at rest."""
 

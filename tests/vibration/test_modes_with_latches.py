@@ -35,6 +35,7 @@ def test_an_engaged_latch_takes_a_mode_away():
     assert len(femb.modes(latched).frequencies) == 2
 
 
+@pytest.mark.slow
 def test_what_hangs_on_a_hub_by_hinges_with_latches_is_handed_over_and_damped():
     """The panels, each on its spring with the hub held: sqrt(k/(J + m r^2)), r = 1 m."""
     wanted = np.sqrt((10.0 + 5.0 * np.array([-1.0, 1.0, 2.0])) / (0.5 + 3.0)) / (2.0 * np.pi)

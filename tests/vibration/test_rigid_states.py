@@ -110,6 +110,7 @@ def test_states_are_invariant(case):
     assert np.all(np.min(np.abs(zeros[:, None] - SPIN * np.array([0.0, 1j, -1j])), axis=1) < 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_the_modes_are_the_other_eigenvalues(case):
     build, _, _, across = CASES[case]
@@ -140,6 +141,7 @@ def test_a_free_boom_has_six_rigid_motions_and_its_modes_alone():
     assert np.max(np.abs(found.damping)) < 1e-12
 
 
+@pytest.mark.slow
 def test_rigid_motions_of_a_fine_mesh():
     """Stiffnesses of short elements are ten powers of ten above what the rotation adds to them."""
     loaded = load_case(CASE_FILES / "spinning_boom.toml", ("beams.boom.elements=400",))
@@ -148,6 +150,7 @@ def test_rigid_motions_of_a_fine_mesh():
     np.testing.assert_allclose(np.abs(found.eigenvalues), 2.0 * np.pi * np.array([0.9316, 0.98449]), rtol=3e-4)
 
 
+@pytest.mark.slow
 def test_the_rate_of_a_rotation_stretches_a_boom():
     """The state of another rate has the strain of that rate: a force along the boom by a torque about its axis."""
     found = solution(load_case(CASE_FILES / "spinning_boom.toml").model, 1, start="equilibrium")
@@ -163,6 +166,7 @@ def test_the_rate_of_a_rotation_stretches_a_boom():
         assert np.max(np.abs(sum(parts))) < 1e-8 * max(1e-2, *(np.max(np.abs(part)) for part in parts))
 
 
+@pytest.mark.slow
 def test_a_rigid_body_nutates():
     """Stiff booms: of the modes the first is the nutation, at w sqrt((C - A) (C - B) / (A B))."""
     model = of_parts(hub(inertia=(1.0, 1.2, 1.5), angular_velocity=(0.0, 0.0, SPIN)))
@@ -177,12 +181,14 @@ def test_a_rigid_body_nutates():
     assert found.frequencies[0] == pytest.approx(wanted, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_held_hub_has_none():
     found = modes(turning(), 3, held="hub", start="equilibrium")
     assert (found.rigid, found.joint, found.across) == (0, 0, 0)
     assert "across" not in found.table()
 
 
+@pytest.mark.slow
 def test_a_sweep_of_the_spin_follows_modes_of_deformation_alone():
     """From the rate at which the rigid motions would be among the lowest to one where they pass bending modes."""
     spins = np.linspace(0.5, 6.0, 8)
@@ -207,6 +213,7 @@ def test_a_hinge_with_a_damper_and_without_a_spring_rests_anywhere():
     assert np.min(np.abs(found.eigenvalues.imag)) == 0.0
 
 
+@pytest.mark.slow
 def test_flexible_bodies_turn_as_beams_do():
     """Booms by their modes have the same rigid-body motions, and a share of the kinetic energy each."""
     blade = BeamModel(1.0, 8, 1.0, 1e4, 1e4, (1.0, 1.0)).reduced(12)
@@ -230,6 +237,7 @@ def test_flexible_bodies_turn_as_beams_do():
     assert np.min(by_modes.energy) > -5e-3
 
 
+@pytest.mark.slow
 def test_point_masses_on_rods_of_a_spinning_hub(tmp_path):
     """Rods of length l at a from the axis of a heavy hub: sqrt(1 + a/l) across the plane of rotation, sqrt(a/l) in it,
     by the modes and by the linear model about the same steady motion."""

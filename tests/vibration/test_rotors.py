@@ -112,6 +112,7 @@ def test_the_spin_and_the_slide_in_cross_coupled_bearings_are_known_motions(kind
     np.testing.assert_allclose(slide, -50.0 / mass, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_critical_speeds_in_cross_coupled_bearings():
     """Where the frequency of a whirl is that of the revolutions."""
     speeds = np.linspace(1.0, 400.0, 4)
@@ -170,6 +171,7 @@ def test_directions_of_a_bearing_are_those_of_its_reference():
     assert found.motions[:3] == ("motion along (0.87, 0.5, 0)", "motion along (0.5, -0.87, 0)", "motion along z")
 
 
+@pytest.mark.slow
 def test_a_table_over_the_speed_passes_its_points_and_ends_with_them():
     speeds, kxx = [0.0, 100.0, 200.0], [200.0, 300.0, 500.0]
     for speed, wanted in ((-50.0, 200.0), (100.0, 300.0), (200.0, 500.0), (300.0, 500.0)):
@@ -180,6 +182,7 @@ def test_a_table_over_the_speed_passes_its_points_and_ends_with_them():
     assert np.any((rates > 230.0) & (rates < 270.0))
 
 
+@pytest.mark.slow
 def test_a_turning_shaft_in_a_bearing_with_a_table():
     """Without a rotor the speed is that of the shaft: k/m of a disc that turns, in axes that turn with it."""
     for speed, wanted in ((50.0, 300.0), (100.0, 500.0)):
@@ -233,6 +236,7 @@ def test_frequencies_from_the_ground_of_what_turns(rate):
         assert 2.0 * np.pi * frequency == pytest.approx(wanted[sense], rel=1e-7)
 
 
+@pytest.mark.slow
 def test_critical_speeds_of_a_disc_in_tilt():
     """Tilts with k = (J - J_p/n ..): W = sqrt(k/(J + J_p)) backward, none forward as J_p > J; translation sqrt(k/m)."""
     found = femb.mode_sweep(
@@ -245,6 +249,7 @@ def test_critical_speeds_of_a_disc_in_tilt():
     assert "10 rad/s (95.493 rpm)" in found.table()
 
 
+@pytest.mark.slow
 def test_what_moves_along_the_axis_is_not_critical_and_a_rotor_has_the_inertia_of_its_parts():
     def model(speed):
         return on_bearing(speed, kxx=M * 10.0**2, kzz=M * 5.0**2)

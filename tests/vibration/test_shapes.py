@@ -52,6 +52,7 @@ def test_velocities_are_the_rates_of_a_period(satellite):
     assert np.max(np.abs(velocity)) > 0.01
 
 
+@pytest.mark.slow
 def test_displacements_count_from_the_state_about_which_it_vibrates(satellite, tmp_path):
     """A, 0, -A, 0, A in a period: in results, read again, and in exported meshes."""
     motion = satellite.motion.one_period(1, frames=4)

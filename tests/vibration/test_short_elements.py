@@ -39,6 +39,7 @@ def extrapolated(of, few=20):
     return fine + (fine - coarse) / 15.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "body", "elements"),
     [
@@ -59,6 +60,7 @@ def test_frequencies_of_many_elements(kind, body, elements):
     assert "digits lost" not in found.table()
 
 
+@pytest.mark.slow
 def test_damped_modes_of_many_elements():
     """Damping of sections is proportional to the stiffness: ratios are proportional to frequencies."""
     found = femb.modes(beam(1000), 4, damped=True)
@@ -67,6 +69,7 @@ def test_damped_modes_of_many_elements():
     assert np.max(found.precision) < 1e-7
 
 
+@pytest.mark.slow
 def test_spinning_structure_of_many_elements():
     def values(elements):
         spun = satellite(elements, angular_velocity=(0.0, 0.0, 0.4))
@@ -121,6 +124,7 @@ PORTS = {"hub": "hub", "inputs": ["bodies.hub.torque"]}
 PORTS["outputs"] = ["bodies.hub.angular_velocity", "appendages.right.torque"]
 
 
+@pytest.mark.slow
 def test_slow_responses_of_many_elements():
     few, many = (femb.linear_model(satellite(n), **PORTS).frequency_response(FREQUENCIES) for n in (40, 400))
     size = np.max(np.abs(few.values), axis=(1, 2), keepdims=True)
@@ -131,6 +135,7 @@ def test_slow_responses_of_many_elements():
     np.testing.assert_allclose(np.array(hub) * 2j * np.pi * FREQUENCIES[0] * inertia, 1.0, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("elements", [40, slow(400)])
 @pytest.mark.parametrize("order", [{"modes": 4}, {"craig_bampton": 4}, {"modes": 4, "residual_vectors": True}])
 def test_errors_of_truncations(order, elements):
@@ -145,6 +150,7 @@ def test_errors_of_truncations(order, elements):
     assert "nothing that responds" not in space.truncation.table()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("elements", [60, slow(100)])
 def test_errors_of_truncations_in_a_rotation(elements):
     """As with few elements, whose error is that of the truncation, where rounding of the stiffness showed 0.3."""
@@ -166,6 +172,7 @@ def test_errors_of_truncations_in_a_rotation(elements):
     assert np.all(unknown.rounding >= 1e-12 * np.abs(unknown.values))
 
 
+@pytest.mark.slow
 def test_what_is_lost_is_not_drawn_and_not_printed(tmp_path):
     parts = np.array([1e-9, 1e-4, 0.5])
     swept = ModeSweep("x", np.zeros(1), np.full((1, 3), 1.23456789), *np.ones((2, 1, 3)), ("a",) * 3, parts[None])
@@ -194,6 +201,7 @@ def test_phases_of_complex_shapes():
         assert np.real(np.conj(phi) @ M @ phi) == pytest.approx(1.0, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_digits_lost_of_a_dense_model_are_said():
     """Entries of A are rounded: a model that knows its modes loses nothing by that. Of matrices alone, what it leaves
     of slow motions is measured, and said where it is much."""

@@ -53,6 +53,7 @@ def euler(model, spin):
     return spin * np.sqrt((C - A) * (C - B) / (A * B))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_modes_are_continuous_as_the_spin_goes_to_zero(name):
     """Two rigid motions stay, three turn, nothing grows, nutation is Euler's, and the others those of rest."""
@@ -71,6 +72,7 @@ def test_modes_are_continuous_as_the_spin_goes_to_zero(name):
         np.testing.assert_allclose(found.frequencies[1:], rest, rtol=20.0 * stiff + 1e-6)
 
 
+@pytest.mark.slow
 def test_deformation_changes_nutation_alike_by_both_solvers():
     """The change by deformation is quadratic in the spin: below and above the limit of the small matrices."""
     changes = []

@@ -121,6 +121,7 @@ def test_an_unbalanced_rotor_in_bearings_of_springs():
     assert np.min(rates) > 0.1 * (rate - wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("elements", [6, 8])
 @pytest.mark.parametrize("rate", [0.5, 1.0, 3.0, 6.0])
 def test_a_panel_in_steady_spin(elements, rate):

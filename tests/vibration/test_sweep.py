@@ -1,6 +1,7 @@
 """Modes followed over a parameter: whirl of a boom that turns about its own axis, and the angle of an array."""
 
 import numpy as np
+import pytest
 from models import of_parts, refuses, slender
 
 from femb import Attachment, Beam, JointEnd, JointSpringDamper, Model, Prismatic, Revolute, RigidBody, Section
@@ -16,6 +17,7 @@ def boom_about_its_axis(spin):
     return of_parts(hub, Beam("boom", SECTION, length=1.0, elements=4, start=start))
 
 
+@pytest.mark.slow
 def test_whirl_modes_are_followed_through_their_crossing():
     """|omega_1 + Omega| and |omega_2 - Omega| cross at (omega_2 - omega_1) / 2, where sorted lists exchange them."""
     still = 2.0 * np.pi * modes(boom_about_its_axis(0.0), 4, held="hub").frequencies
@@ -46,6 +48,7 @@ def turned_array(angle):
     return model
 
 
+@pytest.mark.slow
 def test_frequencies_of_a_turned_array_return_after_half_a_revolution():
     angles = np.linspace(0.0, np.pi, 7)
     found = mode_sweep(turned_array, angles, 3)
@@ -59,6 +62,7 @@ def test_values_that_are_none():
     refuses(r"values: got .*, wanted at least two numbers", mode_sweep, turned_array, [0.0], 2)
 
 
+@pytest.mark.slow
 def test_modes_that_begin_equal_part_in_the_order_of_their_frequencies():
     spins = np.array([0.0, 0.2, 0.4])
     found = mode_sweep(boom_about_its_axis, spins, 4, held="hub", start="equilibrium")
@@ -66,6 +70,7 @@ def test_modes_that_begin_equal_part_in_the_order_of_their_frequencies():
     np.testing.assert_allclose(2.0 * np.pi * found.frequencies, still + np.outer(spins, [-1.0, 1.0] * 2), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_critical_damping_joins_two_modes():
     """x'' m + 2 x' + x = 0: one oscillation for m > 1, a defective eigenvalue at m = 1, two decays for m < 1."""
 

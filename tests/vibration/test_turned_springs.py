@@ -47,6 +47,7 @@ def geared(angle):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damped", [False, True])
 def test_modes_of_a_hinged_panel_at_any_angle_are_those_of_its_plane(damped):
     for angle in np.linspace(0.05, 1.5, 4 if damped else 9).tolist():

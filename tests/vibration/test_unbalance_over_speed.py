@@ -70,6 +70,7 @@ def disc_with(kxx=STIFFNESS, **coefficients):
     return model
 
 
+@pytest.mark.slow
 def test_an_unstable_rotor_says_from_which_speed():
     """m z'' + c z' + (k - i q) z = 0 grows where q > c sqrt(k/m): here q = 0.5 W."""
     c, slope = 0.79, 0.5
@@ -95,6 +96,7 @@ def test_many_speeds_take_no_more_models(monkeypatch):
     assert len(calls) == 2
 
 
+@pytest.mark.slow
 def test_eigenvalues_of_many_states_are_the_slowest_of_all(monkeypatch):
     """The onset of instability, c sqrt(k/m) = q, with few eigenvalues as with all, and without damping none."""
     table = {"speeds": [0.0, 100.0], "kxy": [0.0, 50.0], "kyx": [0.0, -50.0]}

@@ -1,6 +1,7 @@
 """Modes about a steady rotation whose mass centre is beside the hub, so that it moves on a straight line."""
 
 import numpy as np
+import pytest
 from models import of_parts, stiff
 
 from femb import AerodynamicLoad, Attachment, Beam, RigidBody, linear_model, modes
@@ -19,6 +20,7 @@ def rotor(velocity=(0.0, 0.0, 0.0), *items):
     )
 
 
+@pytest.mark.slow
 def test_frequencies_do_not_depend_on_the_velocity_of_the_mass_centre():
     """A hub that is at rest at its centre, one at rest at the mass centre, and one that moves along the axis."""
     found = [modes(rotor(each), 10, start="equilibrium").frequencies for each in ((0, 0, 0), (0, 3.0, 0), (0, 0, 0.7))]
@@ -26,6 +28,7 @@ def test_frequencies_do_not_depend_on_the_velocity_of_the_mass_centre():
     np.testing.assert_allclose(found[2], found[0], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_linear_models_have_these_frequencies():
     """As an input at a frequency that they have."""
     model = rotor((0.0, 3.0, 0.0))

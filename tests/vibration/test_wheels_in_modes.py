@@ -93,6 +93,7 @@ def test_a_wheel_on_soft_bearings_whirls():
     assert np.abs(found.damping).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_wheels_at_rest_are_locked_in_undamped_modes_and_free_in_damped_ones():
     """Locked, the body has all of J; free, J - J_s g g^T, as a body without the wheel: by modes and by reduced
     matrices."""
@@ -177,6 +178,7 @@ def test_disturbances_of_a_wheel_of_known_angle_are_in_no_mode(start):
     np.testing.assert_allclose(poles[np.argsort(np.abs(poles))], [0.0, wanted.conjugate(), wanted], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_models_with_disturbing_wheels_are_those_with_balanced_ones():
     """A free satellite: its modes, its linear model and the truncated one, to the last digits; none grows."""
 
@@ -194,6 +196,7 @@ def test_models_with_disturbing_wheels_are_those_with_balanced_ones():
         np.testing.assert_allclose(spaces[0].A, spaces[1].A, rtol=1e-9, atol=1e-9 * np.abs(spaces[1].A).max())
 
 
+@pytest.mark.slow
 def test_a_campbell_diagram_over_the_speed_of_a_wheel():
     """Whirl on soft bearings, J_s Omega/2 I -+ root((J_s Omega/2 I)^2 + k/I), of a wheel with imbalance."""
     k, I_r = 40.0, 0.2

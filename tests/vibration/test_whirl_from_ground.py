@@ -60,6 +60,7 @@ def test_nutation_from_the_ground_is_the_spin_by_the_inertias(inertia):
     np.testing.assert_allclose(2.0 * np.pi * found.whirl.frequencies[k], inertia * spin / first, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_panels_that_swing_have_two_frequencies_from_the_ground_or_one():
     """Two panels tilt the hub about one axis that turns: f +- W. Where they flap alike it moves along the axis: f."""
     spin = 2.0
@@ -79,6 +80,7 @@ def test_panels_that_swing_have_two_frequencies_from_the_ground_or_one():
     assert ", ".join(f"{x:.4g}" for x in wanted[2]) in found.table()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turns", [True, False])
 def test_critical_speeds_of_tilts(turns):
     """sqrt(K/(J - J_p)) forward, sqrt(K/(J + J_p)) backward, beside sqrt(k/m) twice."""
@@ -105,6 +107,7 @@ def spinning_disc(hub, speed, **words):
     return of_parts(shell, *([femb.RigidBody("hub", 20.0, (1.0, 1.0, 2.0), **turn)] if hub else []))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hub", [True, False])
 def test_waves_around_a_disc_pass_a_place_in_space_at_their_frequency_and_n_turns(hub):
     """What a probe at rest beside the rim sees: f + n W or f - n W of the n nodal diameters that the rim shows. Without
@@ -129,6 +132,7 @@ def test_waves_around_a_disc_pass_a_place_in_space_at_their_frequency_and_n_turn
     assert {0, 1, 2, 3} <= set(diameters)
 
 
+@pytest.mark.slow
 def test_a_probe_beside_a_disc_has_the_spectrum_of_the_table():
     """The motion at one angle in space over time, of a standing pair of two diameters, from shapes alone."""
     speed = 60.0

@@ -250,6 +250,7 @@ def jets(names, gains, **words):
 K = np.array([0.2, 0.8])
 
 
+@pytest.mark.slow
 def test_opposite_thrusters_act_one_at_a_time_in_loops():
     """Against the sampled double integrator of one couple, on-times by the period, and the motion of a run."""
     model = jets(("p1", "p2", "m1", "m2"), [-K, -K, K, K])
@@ -340,6 +341,7 @@ def test_limit_cycle(tau, catalogue):
 # Restart
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["radau", "rk"])
 def test_a_killed_run_continues_bitwise(method, tmp_path, monkeypatch, catalogue):
     """Between a switch and the end of its tail, and within a pulse."""

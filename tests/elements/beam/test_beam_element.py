@@ -197,6 +197,7 @@ every_model_and_beside = pytest.mark.parametrize(
 # Force and mass against Lagrange's equations
 
 
+@pytest.mark.slow
 @every_model_and_beside
 def test_residual_is_lagranges(name, offset):
     rng = np.random.default_rng(1)
@@ -266,6 +267,7 @@ def test_energy_and_momentum(name, offset):
     assert np.linalg.eigvalsh(mass)[0] > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [one_element, with_hub])
 def test_damping(make):
     rng = np.random.default_rng(4)
@@ -321,6 +323,7 @@ def test_section_forces_are_end_reactions():
 # Iteration tangent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", slow_but([shared_strain], [one_element, with_hub, shared_strain]))
 def test_iteration_tangent(make):
     rng = np.random.default_rng(7)
@@ -581,12 +584,14 @@ def check_tangent(system, rng):
     close(stiffness @ dx + damping @ dv, oracle.residual_change(q, v, a, dx, dv, u))
 
 
+@pytest.mark.slow
 @every_model_and_beside
 def test_tangent(name, offset):
     rng = np.random.default_rng(20)
     check_tangent(general(System(MODELS[name]()), rng, offset), rng)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["elastic", "damping", "inertia"])
 @pytest.mark.parametrize("strain", slow_but(["exact"], ["exact", "source"]))
 def test_tangent_part_by_part(part, strain):

@@ -153,6 +153,7 @@ def wing_frequencies(elements, count, length, bending, torsion, mass, inertia, o
     return np.sqrt(eigh(K, M, eigvals_only=True)[:count])
 
 
+@pytest.mark.slow
 def test_coupled_bending_and_torsion():
     exact = exact_frequencies(5, **WING)
     # as published

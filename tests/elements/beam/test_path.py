@@ -103,6 +103,7 @@ def test_strained_and_turned_it_has_the_same_energy_and_force(name):
 # Where it goes
 
 
+@pytest.mark.slow
 def test_a_smooth_beam_goes_through_its_points():
     from scipy.interpolate import CubicSpline
 
@@ -155,6 +156,7 @@ def test_points_on_an_arc_come_close_to_it():
     assert np.log2(errors[0] / errors[1]) > 3.0
 
 
+@pytest.mark.slow
 def test_a_function_with_directions_is_followed_exactly():
     given = nodes(built(beam(femb.Path(curve=helix), 6, length=2.0)))
     start = femb.Ground().at(direction=(1, 0, 0), up=(0, 1, 0))

@@ -74,6 +74,7 @@ def wide(array):
     return np.repeat(np.asarray(array, float)[..., None], LANES, -1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_force_and_change_are_those_of_the_definition(case):
     """Force along z on both g, moment about x on the spin of end I, force on the twist; relative to the largest."""

@@ -58,6 +58,7 @@ def test_shallow_and_deep_liquid(depth):
     assert 0.0 < tank.moving_masses.sum() < WORDS["mass"]
 
 
+@pytest.mark.slow
 @BOTH
 def test_frequencies_of_a_fixed_tank(model):
     """Each twice, as the liquid sloshes in any direction; with the ratio of damping of each."""

@@ -189,6 +189,7 @@ def test_back_calculation_leads_the_integral_back(period):
         assert np.max(angle()) > np.max(found) + 0.2
 
 
+@pytest.mark.slow
 def test_a_rigid_body_follows_what_is_fed_forward():
     """The torque J a + w x J w of a slew about a skew axis: no error is left for the gains, continuous or sampled."""
     inertia = np.array([[9.0, 1.0, -0.5], [1.0, 7.0, 0.8], [-0.5, 0.8, 5.0]])
@@ -251,6 +252,7 @@ def exact(tau, times, rate):
     return np.array([expm(A * t) @ [0.0, rate, 0.0] for t in times])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["radau", "bdf", "generalized-alpha", "rk"])
 def test_a_continuous_law_follows_its_linear_model(method):
     tolerances = {"quaternion": 1e-12, "time": 1.0}
@@ -262,6 +264,7 @@ def test_a_continuous_law_follows_its_linear_model(method):
     np.testing.assert_allclose(results.controllers["law"].state[:, 0], wanted[:, 2], atol=10.0 * scale)
 
 
+@pytest.mark.slow
 def test_stiff_filters_cost_no_steps():
     """Steps do not depend on the time constant of the filter."""
     counts = []
@@ -273,6 +276,7 @@ def test_stiff_filters_cost_no_steps():
     assert max(counts[1:]) <= counts[0] + 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["radau", "bdf", "generalized-alpha"])
 @pytest.mark.parametrize("formulation", ["velocity", "quaternion", "reduced"])
 def test_stiff_gains_cost_no_steps(formulation, method):
@@ -393,6 +397,7 @@ def test_poles_of_continuous_laws_on_bodies_and_hinges(kind):
     np.testing.assert_allclose(found, wanted, rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["velocity", "quaternion", "reduced"])
 @pytest.mark.parametrize("kind", LAWS)
 def test_continuous_laws_on_bodies_and_hinges(kind, formulation):
@@ -480,6 +485,7 @@ def test_direct_feedback_of_an_acceleration_is_refused():
         System(flexible_hub(femb.LinearController("law", D=[[0.0], [0.0], [500.0]], **FEEDBACK)))
 
 
+@pytest.mark.slow
 def test_a_continuous_loop_on_an_accelerometer():
     """Poles, margins and motion of the torque -k a behind a low-pass beside matrices written down for it."""
     k, w = 400.0, 3.0
@@ -509,6 +515,7 @@ def test_a_continuous_loop_on_an_accelerometer():
     assert np.isclose(margin.distance, np.abs(1.0 + L).min(), rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("torques", ["slow", "without order"])
 def test_jumps_of_held_commands_leave_methods_their_order(torques):
     """A hub with vibrations of 0.25 and 1.6 Hz under a torque that jumps every 0.1 s, beside exponentials of matrices.
@@ -596,6 +603,7 @@ def pd_of_hinge():
     return femb.PDController("hinge", outputs=("loads.drive.force",), **words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LAWS)
 def test_continuous_commands_are_clipped(kind):
     """A law without states at its limit turns the body with constant acceleration."""
@@ -777,6 +785,7 @@ output_interval = 0.1
     np.testing.assert_allclose(results.bodies["hub"].angular_velocity[:, 2], rates, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -836,6 +845,7 @@ def test_samples_of_one_call_are_those_of_python_to_the_last_bit(monkeypatch):
         np.testing.assert_array_equal(values, other.arrays[path], err_msg=path)
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_bitwise(tmp_path):
     """With noise, a delay and a queue: two parts and the whole are equal to the last bit."""
 
@@ -910,6 +920,7 @@ def test_locked_inertia_gives_gains(period):
     np.testing.assert_allclose(results[0], results[1], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_motor_of_a_joint_by_a_pid():
     """A hinge follows its setpoint without an error that stays; the motor's torque is that of the law."""
     model = femb.Model()

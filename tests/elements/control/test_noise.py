@@ -151,6 +151,7 @@ def test_accelerometer():
     np.testing.assert_allclose(values[2:], np.tile([-4.0 * 0.3, 0.0, 0.0], (4, 1)), atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounding", slow_but(["floor"], ["floor", "round"]))
 def test_quantum_of_an_encoder(rounding):
     """The mean error of a floor is half a quantum; the deviation of both is quantum/sqrt(12)."""

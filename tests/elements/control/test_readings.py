@@ -27,6 +27,7 @@ def body(quaternion=(1.0, 0.0, 0.0, 0.0), rate=(0.0, 0.0, 0.0)):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("boresight", [(0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.6, 0.0, 0.8)])
 def test_noise_of_a_star_tracker_about_and_across_its_boresight(boresight):
     """About its line of sight a tracker is ten times worse than across it."""

@@ -76,6 +76,7 @@ def test_balances(regulated):
     assert np.abs(change).max() < 2e-7
 
 
+@pytest.mark.slow
 def test_pid_against_an_outside_torque():
     model = satellite(**turned(0.02, (1, 1, 1)))
     model.add(femb.Load("drag", body="hub", torque=(0.01, -0.005, 0.008), frame="body"))
@@ -131,6 +132,7 @@ def test_poles_behind_a_filter():
         assert np.min(np.abs(poles - wanted)) < 1e-8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "error"), slow_but([("radau", 2.8e-10)], [("radau", 2.8e-10), ("bdf", 1.7e-7)]))
 def test_a_faster_filter_costs_no_steps(method, error):
     """Beside an explicit method, which the filter of 0.2 s does not trouble."""
@@ -171,6 +173,7 @@ def rounded(rates, duration):
     return femb.simulate(model, duration=duration, **options).joints["hinge"].coordinates[:, 0]
 
 
+@pytest.mark.slow
 def test_a_rounded_angle_with_exact_rates_comes_to_rest():
     angle = rounded("exact", 120.0)
     assert np.abs(angle[-30:]).max() <= 0.5 * STEP

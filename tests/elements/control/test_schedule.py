@@ -48,6 +48,7 @@ def gains_at(x):
     return [np.interp(x, AT, each) for each in (K_P, K_I, K_D)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("over", ["sensors.encoder", "joints.drive.angle"])
 def test_a_sampled_law_has_the_gains_of_the_angle_at_each_sample(over):
     """Exact steps of constant torque. The sensor's value is read by compiled samples, the coordinate by others."""
@@ -83,6 +84,7 @@ def test_commands_are_those_of_what_was_read_whatever_was_read_later():
     assert not np.allclose(own[0], own[1])
 
 
+@pytest.mark.slow
 def test_a_continuous_law_has_the_gains_of_the_angle():
     """With the limit of a torque, and back-calculation whose gain follows the integral's."""
     law = pid("joints.drive.angle", period=None, tracking_time=2.0)
@@ -106,6 +108,7 @@ def test_a_continuous_law_has_the_gains_of_the_angle():
     np.testing.assert_allclose(results.controllers["law"].state[:, 2], wanted[2], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_all_matrices_of_a_state_space_follow_the_signal():
     """x' = A x + B y and u = C x + D y of the turn, over the turn itself: with the derivatives by it in every step."""
     at = (0.0, 0.2, 0.4)
@@ -169,6 +172,7 @@ def test_a_loop_has_the_gains_of_what_the_sensor_says_as_the_run_has(over):
         assert run.controllers["law"].sample_output[0, 2] == pytest.approx(-k_p * 2.0 * np.sin(0.15), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_gains_by_a_bandwidth_have_the_inertia_of_the_model_and_stay_when_it_is_fixed():
     schedule = femb.GainSchedule(over="joints.drive.angle", at=(0.0, 2.0), gains={"bandwidth": (0.2, 0.4)})
     law = femb.PDController("law", attitude="bodies.hub", rate="bodies.hub", outputs=("loads.torquer.torque",),

@@ -40,6 +40,7 @@ def filtered(mount, **words):
     return satellite(gyro, smooth, law, quaternion=rotations.normalise(np.array([1.0, 0.01, -0.005, 0.015])))
 
 
+@pytest.mark.slow
 def test_axes_of_a_gyro_go_through_a_filter():
     """The mount of a gyro changes neither the loop nor the run, though a filter stands between gyro and law."""
     plain = filtered((1.0, 0.0, 0.0, 0.0))
@@ -66,6 +67,7 @@ def test_delays_of_what_laws_read_are_those_of_the_loop(words):
     np.testing.assert_allclose(2.0 * run.bodies["hub"].quaternion[:, 1], linear["bodies.hub.turn.x"], atol=2e-11)
 
 
+@pytest.mark.slow
 def test_a_filter_has_the_delay_of_a_delayed_gyro():
     """The same delay before and after a filter is the same loop, and the same run."""
     growths, motions = [], []
@@ -250,6 +252,7 @@ def two_bodies(gyro, wheels, tracker, mount=(1.0, 0.0, 0.0, 0.0)):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hosts", list(itertools.product(("hub", "box"), repeat=3))[1:])
 def test_sensors_and_wheels_on_bodies_with_other_axes_are_one_loop(hosts):
     plain, model = two_bodies("hub", "hub", "hub"), two_bodies(*hosts, mount=np.array([0.5, 0.1, -0.7, 0.5]))

@@ -32,6 +32,7 @@ def held(model):
     return [results.sensors[f"g{k}"].true[-1, 0] for k in range(len(PLACES))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_cantilever_with_a_force_at_its_tip(kind):
     """N/EA + z M_y/EI_y - y M_z/EI_z at any station; so small a force bends it by 1e-6 of its length."""
@@ -95,6 +96,7 @@ def test_a_row_of_recovery_of_a_flexible_body():
         femb.simulate(model, duration=0.1)
 
 
+@pytest.mark.slow
 def test_strain_fed_back_to_a_motor():
     """The exact sampled loop against a run of the nonlinear model, both from rest under a small torque."""
     hub = femb.RigidBody("hub", 20.0, (5.0, 5.0, 5.0))

@@ -47,6 +47,7 @@ def facing():
     return femb.PlateDrag("drag", AREA, velocity, body="hub", coefficient=2.2, two_sided=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("air", [THIN, TABLE], ids=["formula", "table"])
 def test_the_semi_major_axis_falls_by_the_closed_form(air):
     """2 pi rho (C_D A/m) a^2 a revolution of a circle; and as by an integration about the centre, with its rotation."""
@@ -100,6 +101,7 @@ def bent_boom(*items):
     return of_parts(hub, boom, CIRCLE, THIN, *items)
 
 
+@pytest.mark.slow
 def test_drag_of_a_beam_is_that_of_its_orbit():
     """Across the flow, by its diameter; with the density given it is that of a wind against the motion."""
     words = {"width": 0.05, "coefficient": 2.0, "tangential_coefficient": 0.1}

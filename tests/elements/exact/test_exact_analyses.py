@@ -35,12 +35,14 @@ def lines_of(output, columns=(0, 1, 2)):
     return np.array([line for line in found if len(line) == 3])
 
 
+@pytest.mark.slow
 def test_static_command(tmp_path):
     said("static", BOOM, "--out", tmp_path, "--quiet")
     tip = femb.Results.read(tmp_path / "static.h5").beams["bar"].position[-1, -1]
     np.testing.assert_allclose(tip[1], -1000.0 * (1.0 / (3.0 * EI) + 1.0 / KGA), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_modes_and_linearize_commands(tmp_path):
     """Frequencies of the free vibration, and damping in proportion to the stiffness, beta omega / 2."""
     found = lines_of(said("modes", BOOM, "--modes", 2, "--out", tmp_path))
@@ -51,6 +53,7 @@ def test_modes_and_linearize_commands(tmp_path):
     np.testing.assert_allclose(-poles[0, 0], 0.5 * 2e-6 * (2.0 * np.pi * FREQUENCY) ** 2, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_loads_command(tmp_path):
     """A blade in steady rotation: the root carries the centrifugal force of all its mass, 60 kg/m at the root and 15 at
     the tip, 1 m to 21 m from the axis, a little of it for its bending."""
@@ -62,6 +65,7 @@ def test_loads_command(tmp_path):
     np.testing.assert_allclose(force, wanted, rtol=5e-5)
 
 
+@pytest.mark.slow
 def test_modes_of_a_rotor_with_one_blade(tmp_path):
     """About the steady rotation, with the mass centre beside the hub: the same poles as those of the linear model."""
     words = ("--set", "beams.blade.elements=3")
@@ -100,6 +104,7 @@ def mechanism():
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["reduced", "quaternion"])
 def test_formulations_agree(formulation):
     """Motion, section forces and energy of a mechanism with an exact beam."""

@@ -188,6 +188,7 @@ def heights(scale):
     return rod(12e4 * scale, (scale**3, scale**3), 0.8 * scale**3, name=f"height {scale:g}")
 
 
+@pytest.mark.slow
 def test_taper_and_growing_curvature():
     """Order 4 with sections that change and with a reference curvature that does."""
     from scipy.special import fresnel
@@ -254,6 +255,7 @@ def free_beam(**words):
     return femb.ExactBeam("b", section, 1.0, 3, start=start, curvature=(0.5, 0.4, 1.0), **words)
 
 
+@pytest.mark.slow
 def test_free_flight():
     """Energy and momenta stay, to the tolerance of the steps."""
     model = of_parts(free_beam(velocity=(0.1, 0.2, 0.0), angular_velocity=(1.0, 2.0, 3.0)))

@@ -175,6 +175,7 @@ def test_stresses_of_its_own(plain):
     np.testing.assert_allclose(change, (ahead - behind) / (2.0 * h), atol=1e-7 * np.abs(change).max())
 
 
+@pytest.mark.slow
 def test_kinetic_energy_and_mass(plain):
     system, batch, (length, d0, _), offsets, turns = plain
     q, axes = bent(system, 0.8), [oracle.matrix(p) for p in turns]

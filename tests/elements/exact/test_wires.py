@@ -2,6 +2,7 @@
 
 import checkout
 import numpy as np
+import pytest
 from models import stiff
 
 import femb
@@ -30,6 +31,7 @@ def frequencies(kind, elements):
     return np.array([found[np.argmin(np.abs(found - each))] for each in thread])
 
 
+@pytest.mark.slow
 def test_frequencies_of_a_spinning_wire():
     """Order 4 with exact elements and 6 with those of the default, as the table of the page says."""
     exact, page = frequencies(Beam, 72), PAGE.read_text(encoding="utf-8").splitlines()

@@ -95,6 +95,7 @@ def test_screw_falls(formulation):
     np.testing.assert_allclose(found[0], -0.1226911993 * 2.0 * np.pi / 0.01, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_dependent_rates_are_eliminated():
     """A train of three relations of five coordinates, one of them in metres: two speeds, no multiplier, and the motion,
     the matrices of a step and the forces of the couplings are those of the equations with rows."""
@@ -141,6 +142,7 @@ def time_of_turns(turns):
     return turns * quad(lambda c: np.sqrt(2.0 + bent(c)[1] ** 2), 0.0, 2.0 * np.pi, epsabs=1e-13)[0] / speed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("formulation", "turns"), [("velocity", 1), ("quaternion", 1), ("reduced", 2)])
 def test_function_for_whole_turns(formulation, turns):
     time = time_of_turns(turns)
@@ -169,6 +171,7 @@ def concertina(*items, hub=None):
 FREE = RigidBody("hub", 200.0, (50.0, 50.0, 50.0)), 16.5565018710, 0.6152584932, 0.6222754647
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("hub", "time", "rate", "turn", "formulation"),
     [(None, 19.5408700161, 0.3963327298, None, "velocity"), *((*FREE, word) for word in FORMS)],
@@ -233,6 +236,7 @@ def test_planetary():
     np.testing.assert_allclose(found, wanted, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_periodic_table_is_the_function_that_it_samples():
     c = np.linspace(0.0, 2.0 * np.pi, 401)
     tables = {
@@ -335,6 +339,7 @@ def test_small_motions_about_a_motion(kind):
     np.testing.assert_allclose(space.A, [[0.0, 1.0], [by_c, -slope * v / mass]], atol=1e-10)
 
 
+@pytest.mark.slow
 def test_statics_and_drivers():
     """A torque of 0.4 N m on the wheel turns the spring of the motor by n 0.4/k; what drives the cart of a rack, of 3
     kg, turns its pinion of 1 kg m2 too."""
@@ -392,6 +397,7 @@ def held(*items):
 HOLD = femb.JointDriver("hold", "b pin", femb.profiles.Constant(0.0))
 
 
+@pytest.mark.slow
 @every_form
 def test_play(formulation):
     """The number of section 5 of the theory: free in the play, then half a period of the spring, at each side."""
@@ -404,6 +410,7 @@ def test_play(formulation):
     np.testing.assert_allclose(results.audit.energy_error, 0.0, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_teeth_that_yield():
     """w^2 = k (n^2/J_1 + 1/J_2) of two rotors, by modes, a linear model, and on a free hub with its momenta."""
     gear = Gear("gear", of("a pin"), of("b pin"), ratio=-3.0, stiffness=40.0)
@@ -463,6 +470,7 @@ def test_efficiency(kind, torques, drives):
     np.testing.assert_allclose(ideal, np.tan(lead) / np.tan(lead + slide), rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_worm_that_locks():
     """The angle of friction is above that of the lead: the load creeps by the transition rate only."""
     words = {"stiffness": 50.0, "damping": 1.0, "lead_angle": 0.1, "transition_rate": 1e-4}

@@ -110,6 +110,7 @@ def test_snaps_lose_the_area_between_the_curves(method):
     assert results.springs["tape"].snapped[-1] == 0.0
 
 
+@pytest.mark.slow
 def test_a_slow_cycle_draws_the_hysteresis():
     """Driven out and back: on the first curve out, on the other back, and the work of the driver is the area."""
     there = SmoothStep(duration=5.0, before=0.0, after=0.3)

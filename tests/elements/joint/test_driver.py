@@ -103,6 +103,7 @@ def test_work_of_the_drives_is_audited(method, gain):
     assert errors[1] < errors[0] / gain
 
 
+@pytest.mark.slow
 def test_every_driver_by_generalized_alpha():
     """A hinge, a distance, a place and an attitude, driven: forces and what moves freely beside, against radau."""
     model = wheel(SmoothStep(1.0, 0.1, 0.2, 1.0), 0.2)
@@ -369,6 +370,7 @@ class TestStart:
         )
         refuses(words, System, wheel(Constant(0.3 + 4.0 * math.pi), 0.3))
 
+    @pytest.mark.slow
     def test_the_turns_of_results_are_those_that_count(self, tmp_path):
         """Of a start from results, the start of the joint does not."""
         femb.simulate(wheel(Polynomial((0.0, 10.0))), duration=1.0, out=tmp_path / "first.h5")

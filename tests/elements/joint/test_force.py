@@ -283,6 +283,7 @@ def test_torsion_pendulum(method):
     np.testing.assert_allclose(results.audit.work, -lost, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "duration"), [("rk", 7.0), slow(("radau", 3.5)), ("bdf", 3.5)])
 def test_a_spring_is_wound_through_many_turns(method, duration):
     """a = 20 (1 - cos w t): six turns, and back."""
@@ -326,6 +327,7 @@ def test_two_free_bodies_swing_with_their_reduced_inertia(formulation):
     assert np.abs(results.audit.energy_error).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_everything_at_once_keeps_its_balance():
     """Two free bodies off their centres on a universal joint, with every force there is."""
     model = femb.Model("all")
@@ -380,6 +382,7 @@ def test_friction_stops_a_slide():
     np.testing.assert_allclose(rate[moving], 1.2 - 1.5 * t[moving], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_motor_against_friction_turns_at_the_rate_of_the_stribeck_curve():
     """On the rising branch, beyond the fall from the static to the Coulomb level."""
     words = {"coulomb": 1.0, "static": 1.6, "transition_rate": 0.01, "stribeck_rate": 0.2, "viscous": 0.3}
@@ -462,6 +465,7 @@ def test_restitution_of_a_damped_stop(loss, exponent):
     assert np.abs(results.audit.energy_error).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_stops_know_how_many_turns_the_hinge_has_made():
     """A wall two turns away is met there and not before."""
     results = femb.simulate(
@@ -507,6 +511,7 @@ def test_a_servo(method):
     assert np.abs(results.audit.energy_error).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_a_callable_is_as_good_as_a_stiffness():
     words = {"stiffness": 8.0, "damping": 0.4, "free": 5.0}
     law = {"force": lambda c, rate: (8.0 * (c - 5.0) + 0.4 * rate, 8.0, 0.4)}

@@ -146,6 +146,7 @@ def test_a_step_ends_at_first_contact(method, stiffness, exponent):
     assert stepper.v[0] == pytest.approx(-SPEED, rel=KEPT.get(method, 2e-4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["radau", "rk"])
 def test_a_step_ends_where_a_contact_ends_also_in_a_stepper_with_its_memory(method):
     """After half a period of a linear stop; a stepper with the memory of another makes the same steps, bit by bit."""
@@ -224,6 +225,7 @@ def test_a_stop_beyond_a_turn(method):
     assert angle[-1] == pytest.approx(7.0 - 2.0 * (0.5 - np.pi / 1e3), abs=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [{"method": "gauss"}, {"method": "rk", "tableau": "rk4"}])
 def test_fixed_steps_pass_over_a_contact(method):
     """Their length is what was asked for."""

@@ -283,6 +283,7 @@ def test_angles_begin_at_the_start_with_its_revolutions(kind, place, angle):
     np.testing.assert_allclose(laws[:, 0], 3.0 * (start - 0.5), atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["velocity", "quaternion", "reduced", "hamiltonian"])
 def test_revolutions_of_the_start_in_every_formulation(formulation):
     # a panel at -180 deg, whose spring and latch are on the other side of the turn, and a gimbal beyond a turn
@@ -318,6 +319,7 @@ def test_a_driver_and_a_spring_beyond_half_a_turn_agree_with_the_start():
     assert abs(found.springs["s"].force[-1]) < 1e-9
 
 
+@pytest.mark.slow
 def test_a_hanging_body_has_the_spring_torque_of_its_start():
     # k (c - free) = m g l sin(c) near the start -189 deg; there is another root near +180 deg
     spring = femb.JointSpringDamper("s", "h", stiffness=0.5, free=-3.5)

@@ -173,6 +173,7 @@ def test_latches_at_one_instant_switch_together():
         np.testing.assert_allclose(results.joints[name].coordinates[-1], 0.0, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["radau", "bdf"])
 def test_latch_on_a_damped_tube(method):
     """A body with a tube swings down under its weight and latches at default tolerances. The strain rates of the tube

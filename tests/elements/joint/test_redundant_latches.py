@@ -69,6 +69,7 @@ def test_analyses_are_as_without_the_redundant_latch(analysis):
     np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-9 * np.max(np.abs(wanted)))
 
 
+@pytest.mark.slow
 def test_statics_beside_a_redundant_latch():
     load = femb.Load("push", body="b", at=(1, 0, 0), force=(0.0, 1.0, 2.0))
     found, wanted = (
@@ -79,6 +80,7 @@ def test_statics_beside_a_redundant_latch():
     np.testing.assert_allclose(found.joints["base"].torque[-1], wanted.joints["base"].torque[-1], atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["velocity", "reduced"])
 def test_a_deployment_ends_in_both_latches(formulation):
     """From rest on a free hub all is at rest again, and the latches have taken what the spring had."""
@@ -93,6 +95,7 @@ def test_a_deployment_ends_in_both_latches(formulation):
     np.testing.assert_allclose(results.bodies["hub"].angular_velocity[-1], 0.0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["velocity", "reduced"])
 def test_the_last_of_both_latches_lets_go(formulation):
     """The arms move from 2 s on, when no latch holds them: as from rest at the start."""
@@ -104,6 +107,7 @@ def test_the_last_of_both_latches_lets_go(formulation):
     np.testing.assert_allclose(held[4:], free, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_latches_beside_a_curve():
     """Both hinges of a cam are held, and let go, in any order of the latches."""
 
@@ -120,6 +124,7 @@ def test_latches_beside_a_curve():
     np.testing.assert_allclose(found, found[:1] * 4, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("driven", "seen"), [("a", 1.0), ("b", -2.0)])
 def test_a_driver_on_a_geared_hinge(driven, seen):
     """It moves all inertias, as its hinge sees them: J = (sum of J_k n_k^2)/n^2, in inverse dynamics and in runs."""

@@ -58,6 +58,7 @@ def test_free_swing_is_that_of_a_pendulum():
     np.testing.assert_array_equal(results.loads["drive"].target, swing)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["velocity", "reduced", "hamiltonian"])
 def test_energy_is_audited_with_ripple_and_damping(formulation):
     ripple = [DriveHarmonic(200.0, torque=0.1, phase=0.4), DriveHarmonic(50.0, angle=1e-3)]
@@ -100,6 +101,7 @@ def test_few_steps_of_integration_where_nothing_moves():
     assert results.loads["drive"].target[-1] == pytest.approx(0.2)
 
 
+@pytest.mark.slow
 def test_ripple_at_constant_rate():
     """A torque of the angle, h periods a turn, at the rate w: I c'' + d c' + k c = -T sin(h w t), below resonance and
     above it."""
@@ -131,6 +133,7 @@ def test_beyond_its_holding_torque_it_loses_steps():
     assert slipped.joints["hinge"].coordinates[-1, 0] > 2.0 * np.pi / 50.0
 
 
+@pytest.mark.slow
 def test_friction_and_play_are_items_of_their_own():
     """A gear with play behind the motor: the load lies on one side of it, then on the other."""
     play, load = 0.02, 0.3
@@ -200,6 +203,7 @@ def test_commands_add_to_the_motion():
     assert smooth == {"loads.drive.command": 0.3, "loads.drive.target": 0.3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [None, 0.01])
 def test_a_sampled_controller_commands_it(step):
     """A square wave of 2.5 s: the target follows at once, or by a step of 0.01 rad at every tenth of a second."""
@@ -221,6 +225,7 @@ def test_a_sampled_controller_commands_it(step):
     np.testing.assert_allclose(target, np.where(t < 2.5, up, down), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_an_extended_run_goes_on_with_its_steps(tmp_path):
     words = {"output_interval": 0.05, "method": "radau"}
     ripple = [DriveHarmonic(200.0, torque=0.02)]

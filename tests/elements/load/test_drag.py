@@ -64,6 +64,7 @@ def test_drag_in_a_steady_wind_bends_as_the_same_distributed_load(kind):
         np.testing.assert_allclose(a, b, atol=tolerance * np.abs(b).max())
 
 
+@pytest.mark.slow
 @KINDS
 def test_a_law_has_exact_tangents_and_sees_every_point(kind):
     def magnet(t, s, position, velocity):

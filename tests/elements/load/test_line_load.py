@@ -66,6 +66,7 @@ def values_along(load, x):
     return columns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", ["inertial", "body"])
 @pytest.mark.parametrize("seed", range(2))
 def test_virtual_work(frame, seed):
@@ -231,6 +232,7 @@ def test_ring_under_pressure():
     np.testing.assert_allclose(radius - 1.0, -2e-6, rtol=2e-2)
 
 
+@pytest.mark.slow
 def test_buckling_of_a_ring():
     """A pressure that follows the ring buckles it at 3 EI / R^3 (Levy 1884); one that did not turn with it, at 4."""
 
@@ -278,6 +280,7 @@ def test_stations_beyond_the_beam():
     refuses(r"loads.q.stations: got stations from 0 to 2 m, wanted them within 0 and 1 m", System, model)
 
 
+@pytest.mark.slow
 def test_power_of_a_load():
     """What a turning load does on a free beam is the energy of the audit."""
     model = Model()

@@ -177,6 +177,7 @@ def test_load_stiffness(where, frame, kind):
 # Callables
 
 
+@pytest.mark.slow
 def test_callable_sees_the_state():
     """Names, shapes, and values equal to those recorded."""
     seen = {}
@@ -338,6 +339,7 @@ def test_free_fall_of_a_flexible_satellite(options, rounding, strain):
     np.testing.assert_allclose(results.audit.energy_error, 0.0, atol=100.0 * rounding)
 
 
+@pytest.mark.slow
 def test_mass_centre_falls_freely():
     """A spinning, bending satellite: its mass centre falls as a point would."""
     g = np.array([0.5, -1.0, -9.0])
@@ -386,6 +388,7 @@ def test_damping_dissipates_the_work_booked(options):
         np.testing.assert_allclose(momentum, np.broadcast_to(momentum[0], momentum.shape), rtol=0.0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_damping_ratio_of_a_mode():
     """Stiffness-proportional damping of time tau gives a mode of frequency omega the ratio tau omega / 2: the log
     decrement of a cantilever released from its first shape."""

@@ -91,6 +91,7 @@ def hinged():
     return hub, arm, hinge
 
 
+@pytest.mark.slow
 def test_formulations_agree_on_several_bodies():
     slow = Orbit("body", position=(1e5, 0.0, 0.0), velocity=(0.0, 1e4, 0.0), mu=1e13)  # 0.1 rad/s
     ends = []
@@ -212,6 +213,7 @@ def test_equilibrium_beside_the_origin(beside, spin):
     np.testing.assert_allclose(strains[1], strains[0], rtol=1e-5, atol=1e-6 * np.max(strains[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beside", [0.0, 2e-5])
 def test_equilibrium_of_two_unlike_booms(beside):
     """Their mass centre is some 10 um off the origin: strained as by the gravity gradient, whose mass centre is on the

@@ -48,6 +48,7 @@ ORIGINS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ORIGINS)
 def test_three_orbits_of_a_point_are_those_of_a_direct_integration(name):
     """Of tables one orbit."""
@@ -82,6 +83,7 @@ def test_resultants_are_those_of_the_mass_and_its_second_moments(name):
     assert np.linalg.norm(couple) > 50.0 * small
 
 
+@pytest.mark.slow
 def test_the_attitude_of_a_rigid_body_is_that_of_eulers_equations():
     """About a very oblate body, whose gradient has three different eigenvalues."""
     inertia, rate, end = np.array([3.0, 10.0, 8.0]), np.array([1e-3, -5e-4, 1.2e-3]), 3000.0

@@ -257,6 +257,7 @@ def test_a_turn_past_lock_goes_on():
     assert gimbal_distance(results.bodies["ball"].quaternion).min() < 0.06
 
 
+@pytest.mark.slow
 def test_vectors_that_vanish():
     limit = np.array([NEAREST])
     line = np.linspace(1.0, -1.0, 4)

@@ -133,6 +133,7 @@ def link_error(torque, second):
     return np.abs(runs[0] - runs[1]).max()
 
 
+@pytest.mark.slow
 def test_two_bodies_on_a_flexible_link():
     """The link bends by 4 and 20 mm: the error of first order grows with the square, that of second is 500 below."""
     first = [link_error(torque, second=False) for torque in (0.2, 1.0)]
@@ -194,6 +195,7 @@ def test_table_of_a_large_slew():
         assert errors["plain"] > 2.0 * errors["constant"]
 
 
+@pytest.mark.slow
 def test_reactions_of_a_joint_on_an_interface():
     """A flap hinged to the tip of a boom that a pulse turns: force and torque of the hinge are those by beams."""
     runs = []

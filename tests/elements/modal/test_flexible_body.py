@@ -120,6 +120,7 @@ def test_one_body_in_space_on_a_hub_and_on_a_joint_move_alike(body):
     np.testing.assert_allclose(joined, carried, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_beam_and_a_revolute_on_an_interface_keep_the_energy(body):
     model = femb.Model("chain")
     model.add(e.FlexibleBody("panel", body, damping_ratio=0.0, angular_velocity=(0.1, 0.2, 1.0)))
@@ -132,6 +133,7 @@ def test_a_beam_and_a_revolute_on_an_interface_keep_the_energy(body):
     assert np.abs(audit.energy_error).max() < 1e-6 * audit.kinetic_energy[0]
 
 
+@pytest.mark.slow
 def test_uniform_motion_and_small_spin(body):
     """Rigid motion gives no strain; the strain of a slow spin grows with its square."""
     strains = []

@@ -136,6 +136,7 @@ def test_heat_of_a_held_layer_presses():
     assert pressure == pytest.approx(7e10 * EXPANSION * 10.0, rel=0.05)
 
 
+@pytest.mark.slow
 def test_bending_stress_is_that_of_a_beam():
     model = bar((10, 1, 2), kind="hexahedron20")
     body = reduced(model, ["push=tip:0,0,1"], stresses=True)
@@ -160,6 +161,7 @@ def test_stress_of_a_linear_field_is_exact():
     assert found == pytest.approx(np.broadcast_to(wanted, found.shape), rel=1e-9, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_free_body_obeys_the_laws_of_momentum():
     """A force on its tip moves the mass centre of a free body by the law of Newton; heat does not."""
     model = heated()

@@ -62,6 +62,7 @@ def turned(body, host, torque):
     return np.array([results.bodies[name].position for name in (root, "boom.tip")])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["alone", "hub"])
 def test_the_same_motion_to_second_order(host):
     """Tips that move by some centimetres differ by 1e-5 m; with a quarter of the torque by a sixteenth or less."""

@@ -1,6 +1,7 @@
 """Lines of hinges along edges of shells: mechanisms, closed forms, the whole panel as limit, and faults by name."""
 
 import numpy as np
+import pytest
 from models import of_parts, refusals, refuses
 from oracles.shell import material
 
@@ -93,6 +94,7 @@ def test_folded_panels_open_by_more_than_half_a_turn():
         np.testing.assert_allclose(energy, 0.5 * 4.0 * 0.5 * (angle + np.pi) ** 2, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_lines_around_a_plate_are_simple_supports():
     """Frequencies of plates with edges 1 to 4 hinged (S), clamped (C) or free (F): Leissa's, by the square of the mesh;
     at corners two lines meet, or one ends at a clamped edge."""

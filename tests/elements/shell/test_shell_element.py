@@ -126,6 +126,7 @@ def test_mass_properties_of_a_wall_beside_its_reference_surface():
     np.testing.assert_allclose(got[2] - box[2], m * h * h / 12.0, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corners", [3, 4])
 def test_stress_stiffness_is_what_stresses_add_to_the_tangent(corners):
     """Of two displacements of a warped element, turned and strained before."""

@@ -40,6 +40,7 @@ def panel_file(path, seed=1):
     return written(path, nodes, quads + 1, sets={name: rows + 1 for name, rows in sets.items()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["inp", "vtk", "bdf"])
 def test_a_panel_in_a_file_is_the_panel_of_corners(tmp_path, suffix):
     """Frequencies and motion on a hub; formats without sets take the nodes of a plane."""
@@ -272,6 +273,7 @@ test_bad_words_are_named = refusals(
 )
 
 
+@pytest.mark.slow
 def test_the_path_in_a_case_file_is_relative_to_it(tmp_path, monkeypatch):
     (tmp_path / "meshes").mkdir()
     panel_file(tmp_path / "meshes" / "panel.inp")

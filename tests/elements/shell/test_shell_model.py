@@ -65,6 +65,7 @@ def halves(elements=(2, 2), edge="edge2", **words):
     )
 
 
+@pytest.mark.slow
 def test_shells_that_share_an_edge_are_one():
     """Frequencies and root loads of a panel in two parts; the point between them is a body that moves with both."""
     one = of_parts(hub(), panel(frame="hub", attach={"edge4": "hub"}))
@@ -196,6 +197,7 @@ def stiffened(attach, start="ground"):
     return section, *beams, strip
 
 
+@pytest.mark.slow
 def test_stiffeners_along_edges_bend_as_one_section():
     """A clamped panel on two stringers beside its surface: the deflection of both sections about their common axis."""
     on_beams = {"edge1": {"beam": "right"}, "edge3": {"beam": "left"}}
@@ -211,6 +213,7 @@ def test_stiffeners_along_edges_bend_as_one_section():
     refuses("a node is on one", System, of_parts(hub, *stiffened({"edge4": "hub"} | on_beams)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drilling", ["stiff", "weak"])
 def test_a_web_beside_a_panel_is_that_of_shells(drilling):
     """A thin web below an edge as a beam: its section warps in torsion and does not turn with the panel's normal, which
@@ -236,6 +239,7 @@ def test_a_web_beside_a_panel_is_that_of_shells(drilling):
     np.testing.assert_allclose(last, femb.modes(of_parts(panel, web), 1).frequencies[0], rtol=4e-3)
 
 
+@pytest.mark.slow
 def test_free_flight_conserves_energy_and_momenta():
     shell = panel((2, 1), thickness=0.1, velocity=(0.1, 0.2, 0.3), angular_velocity=(1.0, 2.0, 3.0), offset=0.03)
     results = femb.simulate(of_parts(shell), duration=0.02, method="radau", rtol=1e-9, output_interval=5e-3)
@@ -285,6 +289,7 @@ def test_loads_of_surface_and_edge_in_statics():
     np.testing.assert_allclose(found.force[-1], [1.0, 1.5, 5e-4], rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_reduced_panel_has_its_frequencies_and_stiffens_under_tension():
     """Reduced with its stress stiffness, beside the shell itself, without load and pulled at its tip."""
     shell = panel(attach={"edge4": "ground"}, points={"tip": "edge2"})
@@ -302,6 +307,7 @@ def test_a_reduced_panel_has_its_frequencies_and_stiffens_under_tension():
     assert shifts[1][0] > 2.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (0.0, 0.8, 0.6)])
 def test_a_reduced_panel_in_a_spin_is_the_shell(axis):
     """Its twist has the stress of the spin, and the softening of masses that are spread between the nodes.
@@ -342,6 +348,7 @@ def test_free_growth_and_bending_by_heat_have_no_stress():
     np.testing.assert_allclose(pressed.membrane_force[-1, :, :2], -scale / (1.0 - NU), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hinged", [False, True])
 def test_modes_beyond_buckling_are_refused_however_few_are_wanted(hinged):
     """Compressed to four times its buckling load, a plate has higher modes whose squares are nearer to zero."""
@@ -356,6 +363,7 @@ def test_modes_beyond_buckling_are_refused_however_few_are_wanted(hinged):
         refuses(r"the state is unstable.*p, node .* moves along z", femb.modes, of_parts(plate, *lines), count)
 
 
+@pytest.mark.slow
 def test_a_slope_of_temperature_varies_along_the_axes_of_the_geometry():
     """Of two elements that nothing lets grow, on a turned hub: each has the temperature of its middle."""
     alpha, edges = 2e-5, {f"edge{k}": "ground" for k in range(1, 5)}
@@ -403,6 +411,7 @@ def test_hamiltonian_form_refuses_shells_by_name():
         )
 
 
+@pytest.mark.slow
 def test_meshes_and_pictures(tmp_path):
     """Surfaces with resultants at the nodes, in every scene; pictures show both sides."""
     dish = femb.Shell(
@@ -485,6 +494,7 @@ def test_modes_as_given_say_which_stresses_they_leave_out(spin, heat, said):
     assert [bool(re.search(rf'{said}.*take start = "equilibrium"', text)) for text in texts] == [True] * bool(said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spectral_radius", [0.9, 0.5])
 def test_large_steps_of_a_panel_that_is_driven_suddenly(spectral_radius):
     """A light hub with a thin panel is turned by some 50 degrees in 25 steps: as with error control, within 4e-4 of the

@@ -167,6 +167,7 @@ def test_beam_in_its_plane():
     np.testing.assert_allclose(found, [0.981, 0.991, 0.051, 0.03], atol=6e-3)
 
 
+@pytest.mark.slow
 def test_beam_by_all_loads_and_a_curved_one():
     """Pull, bending out of the plane and twist; parallelograms; a quarter of a circle, in and out of its plane."""
     found = [straight(0.0, component=k) for k in (0, 2, 3)]
@@ -176,6 +177,7 @@ def test_beam_by_all_loads_and_a_curved_one():
     np.testing.assert_allclose(found, [0.877, 0.950], atol=1e-3)
 
 
+@pytest.mark.slow
 def test_beam_of_triangles_by_all_loads():
     """Pull and bending out of the plane are right, the twist of a strip that one triangle spans is too soft; in the
     plane, straight, distorted and curved beams lock."""
@@ -243,6 +245,7 @@ def test_deflections_of_plates(name):
         np.testing.assert_allclose(found, wanted, atol=2.5e-3 if kind == "quads" else 1e-3)
 
 
+@pytest.mark.slow
 def test_triangles_of_thick_plates_and_of_walls_beside_their_nodes():
     """Clamped plates of L/h 5 and 10, which shear deflects most, bend as those of quadrilaterals; a wall beside its
     nodes by its thickness bends as one on them."""
@@ -284,6 +287,7 @@ def test_hinged_roof_snaps_along_its_arc_length(thickness, limit):
     assert down[-1] > 0.028
 
 
+@pytest.mark.slow
 def test_laminated_roof_passes_its_limit_point():
     """The roof of plies 90/0/90, two of whose eigenvalues change their sign past the limit load: long steps of the
     load miss neither. The limit load is that of short steps."""
@@ -373,6 +377,7 @@ def annulus(n, m):
     return one, one.loads(loads), mesh.sets
 
 
+@pytest.mark.slow
 def test_slit_annulus():
     """In one step of 6 x 30, and in ten of 4 x 24."""
     one, f, sets = annulus(6, 30)

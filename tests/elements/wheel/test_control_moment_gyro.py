@@ -57,6 +57,7 @@ def by_equation(t, y, torque, motor):
     return np.array([*x[:3], x[3], rate, x[4]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["velocity", "reduced"])
 def test_it_is_equation_7(formulation):
     model = hub_with(gyro(gimbal_torque=0.05, torque=0.02, gimbal_angle=0.3, gimbal_rate=0.2), mass=10.0, inertia=HUB)
@@ -204,6 +205,7 @@ def on_a_boom(**words):
     return of_parts(hub, boom, *([gyro(**words)] if words else []))
 
 
+@pytest.mark.slow
 def test_a_driven_gimbal_is_no_appendage_that_vibrates():
     """With the hub held the boom alone has modes; the plant for truncation has the gimbal's mass on the hub."""
     driven = {"gimbal_angle": Polynomial((0.1, 0.2))}

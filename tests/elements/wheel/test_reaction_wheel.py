@@ -114,6 +114,7 @@ def on_a_hinge(axis, speed, torque, **words):
     return model
 
 
+@pytest.mark.slow
 def test_it_is_the_same_as_a_body_on_a_hinge():
     bodies = on_a_hinge(SKEW, 100.0, 0.1)
     locked = bodies.bodies["hub"].inertia + bodies.bodies["wheel"].inertia
@@ -338,6 +339,7 @@ def test_fixed_steps_that_are_too_long_are_refused(words):
         steady(periods=1, step=PERIOD / 30.0, **words)
 
 
+@pytest.mark.slow
 def test_harmonics_are_the_imbalance_of_a_rotor_with_little_inertia():
     """Equation (6) against (5) in a run-up: equal phases, and the loads act where the rotor is."""
     rotor = {"mass": 1e-6, "transverse_inertia": 1e-8, "spin_inertia": 1e-8}
@@ -489,6 +491,7 @@ def test_profiles_are_clipped():
     np.testing.assert_allclose(results.wheels["w"].torque, [0.0, 0.1, 0.2, 0.2, 0.2], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_the_motor_holds_the_largest_speed_while_its_command_exceeds_what_that_takes(sign):
     profile = Sine(0.1, sign * 0.1)
@@ -725,6 +728,7 @@ def test_an_ensemble_of_wheels_is_evaluated_together():
         np.testing.assert_allclose(each.wheels["w"].speed, one.wheels["w"].speed, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_torques_contain_the_commands_of_continuous_controllers():
     """The row of the motor, J_s (Omega' + g.omega') = u - friction, with the recorded torque as u."""
     words = {"axis": (0, 0, 1), "spin_inertia": J_S, "speed": 5.0, "torque": 0.01}
@@ -744,6 +748,7 @@ def test_torques_contain_the_commands_of_continuous_controllers():
         femb.simulate(hub_with(limited, law), duration=1.0)
 
 
+@pytest.mark.slow
 def test_a_run_from_the_last_state_of_another_goes_on_with_the_angle(tmp_path):
     """Also of an unbalanced wheel, whose phase would jump."""
     words = {"rtol": 1e-9, "output_interval": 0.1, "method": "radau"}
