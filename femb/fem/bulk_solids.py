@@ -76,7 +76,7 @@ class Materials:
 
 
 def _bending(card: Card) -> str:
-    """How solids of PSOLID bend, a word of ``femb.fem.solid_bending``."""
+    """The word of ``femb.fem.solid_bending`` for solids of PSOLID."""
     if card.text("ISOP") in (*FULL, "MODES"):
         return "modes" if card.text("ISOP") == "MODES" else ""
     return "shear" if card.text("IN") in WITHOUT else "bubbles"
