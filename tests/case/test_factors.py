@@ -110,8 +110,16 @@ def test_studies_and_exact_forms_have_the_values_once(path):
     assert form.nominal == {"factor": 4.0}
 
 
-@pytest.mark.parametrize("value", [None, 1.0, 3.0])
-@pytest.mark.parametrize("table", ["parameters", "variables"])
+@pytest.mark.parametrize(
+    ("table", "value"),
+    [
+        ("parameters", None),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (("parameters", 1.0), ("parameters", 3.0), ("variables", None))
+        ),
+    ],
+)
 def test_a_factor_of_a_study_is_in_place_of_that_of_the_case(path, table, value):
     """Searches and derivatives had it by the case's 4 at its value of one, and variables everywhere."""
     keys = ["springs.one.stiffness", "springs.two.stiffness"]
