@@ -12,7 +12,7 @@ from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit, Vector
 from femb.elements.force_results import LoadResults
 from femb.elements.item import AtPoint, HoldsCommands
-from femb.layout.commands import Command
+from femb.layout.commands import Command, command_array
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.symmetry import (
@@ -102,17 +102,25 @@ class Load(AtPoint, HoldsCommands):
         if callable(force) or callable(torque):
             return NO_MOTION
         given = [word for word, value in (("force", force), ("torque", torque)) if value is not None]
-        if self.damping is None and all(f"loads.{self.name}.{word}.factor" in around.zeros for word in given):
+        held = {word: around.discrete.get(command_array(self.key(word))) for word in ("force", "torque")}
+        commanded = {word for word, command in held.items() if command is not None}
+        if self.damping is None and not commanded and all(f"{self.key(word)}.factor" in around.zeros for word in given):
             return EVERY
         if self.frame == "body":
             return with_host(self.changes_momenta)
         none = np.zeros(3)
-        turning = [none if torque is None else torque]
         if self.frame != "inertial":
             # Euler angles: a turn about the first axis changes the first of them alone
             first = AXES["xyz".index(self.sequence[0])]
             return Symmetry(twists(AXES, first[None]), with_host(("angular",)).momenta)
-        symmetry = of_directions([none if force is None else force], turning)
+        forces, torques = (
+            [none if each is None else each for each in (value, held[word])]
+            for word, value in (("force", force), ("torque", torque))
+        )
+        symmetry = of_directions(forces, torques)
+        if commanded:  # a command may have any direction later
+            later = of_directions(AXES if "force" in commanded else forces, AXES if "torque" in commanded else torques)
+            symmetry = replace(symmetry, momenta=later.momenta)
         if self.damping is None:
             return symmetry
         damping = np.broadcast_to(self.damping, 3)

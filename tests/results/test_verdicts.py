@@ -11,6 +11,8 @@ import femb
 from femb import Results
 from femb.cli.output import audit
 from femb.results.verdicts import LENGTH, POSITION, AuditWatch, verdicts
+from femb.system.known_motions import known_motions
+from femb.system.system import System
 
 
 def levels(method="radau", acting=None, **changes):
@@ -180,3 +182,25 @@ def test_a_structure_at_rest_is_no_fault():
     assert 0.0 < np.abs(results.audit.energy_error).max() < 1e-20
     assert results.message == ""
     assert {verdict.level for verdict in verdicts(results)} <= {"good", "neutral"}
+
+
+@pytest.mark.parametrize(
+    ("load", "command", "word"),
+    [
+        ({"torque": (0, 0, 0)}, "torque", "angular"),
+        ({"torque": (0, 0, 1e-3)}, "torque", "angular"),
+        ({"force": (0, 0, 0)}, "force", "linear"),
+    ],
+)
+def test_a_load_that_a_controller_commands_acts_from_outside(load, command, word):
+    """Whatever its own value, which the command adds to, in any direction."""
+    hub = femb.RigidBody("hub", mass=10.0, inertia=(1.0, 2.0, 3.0), velocity=(0, 0.1, 0), angular_velocity=(0, 0.1, 0))
+    signal = {"angular": "bodies.hub.angular_velocity", "linear": "bodies.hub.velocity"}[word]
+    law = femb.LinearController("c", inputs=[signal], outputs=[f"loads.t.{command}"], D=-0.1 * np.eye(3), period=1.0)
+    model = of_parts(hub, femb.Load("t", body="hub", **load), law)
+    (structure,) = known_motions(System(model))
+    unit = np.eye(6)[{"linear": slice(3), "angular": slice(3, 6)}[word]]
+    assert structure.changed_by == ("loads.t",)
+    assert not any(structure.contains(structure.momenta, each[None]) for each in unit)
+    (found,) = (each for each in verdicts(femb.simulate(model, duration=5.0)) if each.subject.startswith(word))
+    assert (found.level, found.reason) == ("neutral", "It changes by what acts from outside: loads.t.")
