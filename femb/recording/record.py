@@ -20,6 +20,7 @@ from femb.elements.item import Item, declared_records
 from femb.elements.records import Records
 from femb.elements.registry import is_of_others
 from femb.model.model import Model
+from femb.numerics import rotations
 from femb.numerics.rotations import cross
 from femb.recording.evaluation import evaluated, interpolated
 from femb.recording.frames import Frames
@@ -232,6 +233,22 @@ def force_balance(system: System, name: str, frames: Frames) -> Floats:
 def moment_balance(system: System, name: str, frames: Frames) -> Floats:
     """(k,) N m: see ``femb.recording.frames.unbalanced``."""
     return frames.unbalanced[:, 1]
+
+
+def momentum_sizes(system: System, frames: Frames) -> tuple[Floats, Floats]:
+    """Sums of the sizes of the momenta (k,), N s, and of the angular momenta (k,), N m s, of all bodies and nodes."""
+    still, (first, turning, _), numbers = (
+        np.zeros_like(frames.v),
+        system.layout.numbers.groups[1],
+        system.layout.numbers,
+    )
+    three, q = np.arange(3), frames.q
+    momenta = system.residual(frames.u, q, still, frames.v) - system.residual(frames.u, q, still, still)
+    linear = momenta[:, first[:, None] + three]
+    angular = cross(q[:, numbers.frame_q[numbers.moving, None] + three], linear)
+    quaternions = q[:, numbers.frame_q[numbers.turning, None] + 3 + np.arange(4)]
+    angular[:, numbers.turning[numbers.moving]] += rotations.rotate(quaternions, momenta[:, turning[:, None] + three])
+    return np.linalg.norm(linear, axis=2).sum(axis=1), np.linalg.norm(angular, axis=2).sum(axis=1)
 
 
 def acting_from_outside(system: System) -> dict[str, tuple[str, ...]]:
@@ -451,4 +468,5 @@ class Recorder:
         block["audit/work"] = work
         block["audit/linear_momentum"] = linear
         block["audit/angular_momentum"] = angular + cross(origin, linear)
+        block["audit/linear_momentum_size"], block["audit/angular_momentum_size"] = momentum_sizes(system, frames)
         block["audit/energy_error"] = error

@@ -80,6 +80,8 @@ class Audit(Group):
     work = Quantity("(T,)", "J", "done by loads, dampers and drivers since the start")
     linear_momentum = Quantity("(T, 3)", "N s", "inertial axes")
     angular_momentum = Quantity("(T, 3)", "N m s", "about the inertial origin, inertial axes")
+    linear_momentum_size = Quantity("(T,)", "N s", "sum of the sizes of those of bodies and nodes")
+    angular_momentum_size = Quantity("(T,)", "N m s", "sum of the sizes of those of bodies and nodes")
     energy_error = Quantity("(T,)", "J", "kinetic + potential - work, minus its start value")
     constraint_position = Quantity(
         "(T,)",

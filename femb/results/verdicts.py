@@ -260,10 +260,11 @@ def _momenta(results: Results) -> Iterator[Verdict]:
             continue
         values = results.audit[name]
         change, size = (largest(np.linalg.norm(each, axis=-1)) for each in (values - values[0], values))
-        # With parts that move against each other the momentum may be far smaller than theirs: 2 T / v.
-        moving = largest(results.audit["kinetic_energy"]) if "kinetic_energy" in results.audit else 0.0
-        rate = _fastest(results, "velocity" if word == "linear" else "angular_velocity")
-        scale = max(size, 2.0 * moving / rate if rate > 0.0 else 0.0)
+        # With parts that move against each other the momentum may be far smaller than theirs.
+        scale = max(size, largest(results.audit[f"{name}_size"]) if f"{name}_size" in results.audit else 0.0)
+        if word == "angular":
+            wheels = [each.momentum for each in results.of_table("wheels").values() if "momentum" in each]
+            scale = max(scale, largest(sum(map(np.abs, wheels), np.zeros(1))))
         value = f"changes by {change:.2g} {unit}, largest {size:.3g} {unit}"
         yield Verdict(f"{word} momentum", value, *_of_momentum(results, word, change, scale))
 
@@ -274,11 +275,11 @@ def _of_momentum(results: Results, word: str, change: float, scale: float) -> tu
         return POOR, "It is not a number: the run broke down."
     recorded = results.audit.attributes.get(f"{word}_momentum_changed_by")
     acting = json.loads(str(recorded)) if recorded is not None else ["gravity, loads or the ground"]
-    if acting and change > CONSTANT * scale:
-        names = listed(acting, LISTED)
-        return NEUTRAL, f"It changes by what acts from outside: {names}."
     if acting:
-        return GOOD, "It is constant."
+        names = listed(acting, LISTED)
+        if change > CONSTANT * scale:
+            return NEUTRAL, f"It changes by what acts from outside: {names}."
+        return GOOD, f"It is constant to {_part(change, scale)}, though something acts from outside: {names}."
     if change <= WELL * LEAST_ENERGY * scale:
         return GOOD, f"Nothing acts from outside, and it is constant to {_part(change, scale)}."
     if change <= getattr(Rounding.of(results), f"{word}_momentum"):
@@ -344,6 +345,8 @@ def _fastest(results: Results, name: str) -> float:
 
 def _part(size: float, scale: float) -> str:
     """A ratio as text."""
+    if not size:
+        return "the last digit"
     if scale <= 0.0:
         return "more than all there is"
     ratio = size / scale

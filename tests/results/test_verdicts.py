@@ -101,9 +101,10 @@ def test_a_momentum_that_nothing_changes_must_be_constant(change, level):
 
 
 def test_a_momentum_of_zero_is_judged_beside_those_of_the_parts():
-    """Booms that turn against a hub: 5 J at 0.8 rad/s are momenta of 12 N m s, of which 1e-6 is rounding."""
-    assert levels(acting=[], audit__angular_momentum=[0.0, 0.0, 1e-6])["angular momentum"] == "good"
-    assert levels(acting=[], audit__linear_momentum=[0.0, 0.0, 1e-6])["linear momentum"] == "good"
+    """Booms of 12 N m s that turn against a hub, of which 1e-6 is rounding."""
+    for word in ("angular", "linear"):
+        change = {f"audit__{word}_momentum": [0.0, 0.0, 1e-6], f"audit__{word}_momentum_size": 12.0}
+        assert levels(acting=[], **change)[f"{word} momentum"] == "good"
 
 
 def two_bodies(*items, gravity=(0.0, 0.0, 0.0)):
@@ -204,3 +205,49 @@ def test_a_load_that_a_controller_commands_acts_from_outside(load, command, word
     assert not any(structure.contains(structure.momenta, each[None]) for each in unit)
     (found,) = (each for each in verdicts(femb.simulate(model, duration=5.0)) if each.subject.startswith(word))
     assert (found.level, found.reason) == ("neutral", "It changes by what acts from outside: loads.t.")
+
+
+def momenta_of(model, **options):
+    """Verdicts on momenta by subject, and the results of a run."""
+    results = femb.simulate(model, **options)
+    return {each.subject: each for each in verdicts(results) if "momentum" in each.subject}, results
+
+
+def test_fast_wheels_and_flight_excuse_no_change_of_a_quiet_hub():
+    """Neither the energy of a wheel nor that of the flight is a scale of the hub's momentum: a torque of 1e-3 N m acts
+    for 10 s beside 1 N m s of the wheel."""
+    hub = femb.RigidBody("hub", mass=10.0, inertia=(1.0, 2.0, 3.0), velocity=(100.0, 0.0, 0.0))
+    wheel = femb.ReactionWheel("w", body="hub", axis=(0, 0, 1), spin_inertia=0.01, speed=100.0)
+    found, results = momenta_of(of_parts(hub, wheel, femb.Load("t", body="hub", torque=(0, 1e-3, 0))), duration=10.0)
+    assert found["angular momentum"].level == "neutral"
+    np.testing.assert_allclose(results.audit.angular_momentum[-1], [0.0, 0.01, 1.0], rtol=1e-6, atol=1e-9)
+    assert 1.0 <= results.audit.angular_momentum_size.max() < 1.01
+    np.testing.assert_allclose(results.audit.linear_momentum_size, 1000.0, rtol=1e-12)
+
+
+def test_a_drift_is_beside_the_momenta_of_the_run():
+    """Coarse steps of a wheel of 6 N m s, beside which the drift is more than 1e-4."""
+    hub = femb.RigidBody("hub", mass=10.0, inertia=(1.0, 2.0, 3.0), angular_velocity=(0.02, 0.01, 0.015))
+    wheel = femb.ReactionWheel("w", body="hub", axis=(0, 0.6, 0.8), spin_inertia=0.01, speed=600.0)
+    atol = {"position": 1e-2, "quaternion": 1e-2, "time": 1.0}
+    found, results = momenta_of(of_parts(hub, wheel), duration=300.0, method="rk", rtol=0.05, atol=atol)
+    momentum = results.audit.angular_momentum
+    assert np.linalg.norm(momentum - momentum[0], axis=1).max() > 1e-4 * results.audit.angular_momentum_size.max()
+    assert found["angular momentum"].level == "fair"
+
+
+def test_parts_that_turn_against_each_other_have_a_scale():
+    """Two bodies on a hinge of 0.2 N m s each, of which the whole has none: twice that is the scale."""
+    first = femb.RigidBody("a", mass=1.0, inertia=(1.0, 1.0, 2.0), angular_velocity=(0, 0, 0.1))
+    second = femb.RigidBody("b", mass=1.0, inertia=(1.0, 1.0, 2.0), angular_velocity=(0, 0, -0.1))
+    hinge = femb.Revolute("h", femb.JointEnd("a", axis=(0, 0, 1)), femb.JointEnd("b", axis=(0, 0, 1)))
+    found, results = momenta_of(of_parts(first, second, hinge), duration=2.0)
+    np.testing.assert_allclose(results.audit.angular_momentum_size, 0.4, rtol=1e-9)
+    assert found["angular momentum"].level == "good"
+
+
+def test_what_acts_is_named_whatever_its_size():
+    hub = femb.RigidBody("hub", mass=10.0, inertia=(1.0, 2.0, 3.0), angular_velocity=(0, 0, 0.1))
+    found, _ = momenta_of(of_parts(hub, femb.Load("t", body="hub", torque=(0, 0, 1e-9))), duration=1.0)
+    assert found["angular momentum"].level == "good"
+    assert found["angular momentum"].reason.endswith("though something acts from outside: loads.t.")
