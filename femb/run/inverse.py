@@ -70,7 +70,8 @@ class _Motion:
 
     def __init__(self, system: System, times: Floats) -> None:
         self.form, self.run, self.statistics = system, Run(float(times[-1])), Statistics()
-        self._ends, self.t = times, float(times[0])
+        # inputs that jump at the end have their left limits there
+        self._ends, self.t = np.append(times[:-1], np.nextafter(times[-1], times[0])), float(times[0])
         self.now, self.work = _Instant(system, self.t, system.q0), system.budget.none()
 
     @property

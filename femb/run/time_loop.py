@@ -7,7 +7,7 @@ import time
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic
 
 import numpy as np
@@ -37,6 +37,7 @@ from femb.steppers.contract import (
     StepperOfHeld,
     StepperOfMany,
     StepperState,
+    left_limit,
 )
 from femb.steppers.diagnosis import (
     Repetition,
@@ -202,8 +203,10 @@ class Integration(Generic[F]):
     crossing: SingularityCrossing | None = None
 
     def __post_init__(self) -> None:
-        self.clock, self.instants, self.end = RunClock(), self.times.tolist(), float(self.times[-1])
-        self.landings, self.updates = Landings(self.form, self.instants[0], self.end), self.form.layout.updates
+        self.clock, self.end = RunClock(), float(self.times[-1])
+        self.landings, self.updates = Landings(self.form, float(self.times[0]), self.end), self.form.layout.updates
+        # an end where inputs may jump is given by the last state, before the jump
+        self.instants = self.times[: len(self.times) - self.landings.jumps_at_end].tolist()
         self.after_steps = [update for update in self.updates if update.after_steps]
         # asked once, since a test for a protocol is slow
         self.many = self.stepper if isinstance(self.stepper, StepperOfMany) and self.until is None else None
@@ -230,7 +233,7 @@ class Integration(Generic[F]):
                 if instant < self.end:
                     self._update([*self.after_steps, *self._due()], jumps)
         if self.done < len(self.times):  # the last change is at the end
-            yield self._last_state()
+            yield replace(self._last_state(), time=self.times[-1:])
         self.repetition.finish()
         self._keep()
 
@@ -431,7 +434,8 @@ class Integration(Generic[F]):
 
     def _last_state(self) -> Frames:
         stepper = self.stepper
-        now, work = np.array([stepper.t]), stepper.work[None].copy()
+        t = left_limit(stepper.t, 0.0) if self.landings.jumps_at_end and stepper.t >= self.end else stepper.t
+        now, work = np.array([t]), stepper.work[None].copy()
         return output_frames(self.form, now, stepper.q[None].copy(), stepper.v[None].copy(), work, self.motion_only)
 
 
@@ -439,6 +443,7 @@ class Landings:
     """The instants at which steps end: where inputs are not smooth, samples of clocks, and instants of updates.
 
     same : s, instants that differ by less, as by rounding, are one: steps go to the first, and go on from the last.
+    jumps_at_end : whether an input may jump at the end.
     """
 
     def __init__(self, form: Formulation, start: float, end: float) -> None:
@@ -446,6 +451,7 @@ class Landings:
         self._updates = [each for each in form.layout.updates if each.has_instants]
         self._end, self.same = end, max(SAME_INSTANT * (end - start), SMALLEST_STEP * float(np.spacing(end)))
         self.waits = bool(self._updates)
+        self.jumps_at_end = start < end and any(abs(t - end) <= self.same for t in form.breakpoints)
 
     def after(self, t: float, discrete: DiscreteState) -> tuple[float, float, bool]:
         """The next instant after t (s) to step to, the time to continue from, and whether an input may jump there."""

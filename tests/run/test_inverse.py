@@ -560,3 +560,27 @@ class TestRobotArm:
         result = said("inverse", file, "--out", tmp_path, code=2)
         assert re.search(r"arm\.toml:\d+: drivers: joints and drivers leave 1 degree of freedom: ", result)
         assert "'angle' of joints.elbow" in result
+
+
+@pytest.mark.parametrize("analysis", [femb.simulate, femb.inverse])
+@pytest.mark.parametrize("duration", [10.0, 11.0])
+def test_the_last_output_has_the_forces_before_a_break_there(analysis, duration):
+    """A spline from (0, 0) and (5, 0) to (10, 1) m accelerates 1 kg by -0.18 m/s2 at its end; beyond it rests."""
+    body = femb.RigidBody("b", mass=1.0, inertia=1.0)
+    slide = femb.Prismatic("p", femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("b", axis=(1, 0, 0)))
+    motion = femb.profiles.Spline(times=(0.0, 5.0, 10.0), values=(0.0, 0.0, 1.0))
+    model = of_parts(body, slide, femb.JointDriver("d", joint="p", motion=motion))
+    results = analysis(model, duration=duration, output_interval=1.0)
+    assert results.time[-1] == duration
+    k = list(results.time).index(10.0)
+    np.testing.assert_allclose(results.drivers["d"].force[k].item(), -0.18 if duration == 10.0 else 0.0, atol=1e-9)
+    np.testing.assert_allclose(results.drivers["d"].force[9].item(), -0.12, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["rk", "radau", "bdf", "generalized-alpha"])
+def test_the_last_output_has_a_load_that_ends_with_the_run(method):
+    model = femb.Model("step")
+    model.add(femb.RigidBody("b", mass=2.0, inertia=1.0))
+    model.add(femb.Load("f", body="b", force=(1.0, 0, 0), profile=femb.profiles.Step(duration=10.0)))
+    results = femb.simulate(model, duration=10.0, output_interval=5.0, method=method)
+    np.testing.assert_allclose(results.bodies["b"].acceleration[:, 0], 0.5, rtol=1e-12)
