@@ -152,9 +152,9 @@ class StudyOutput(Description):
         return np.zeros(len(values), bool)
 
     @property
-    def known_unit(self) -> str:
-        """Its unit where its kind and its quantity have one alone, else ""."""
-        return self.of_unit
+    def known_units(self) -> tuple[str, ...]:
+        """The units that it may have, before the model tells which; none where nothing is known."""
+        return (self.of_unit,) if self.of_unit else ()
 
     def unit(self, analyses: Analyses) -> str:
         """Its unit, "" where it is unknown. Raises ResultError where the results do not have the quantity."""

@@ -1,5 +1,6 @@
 """Outputs of runs and load paths: histories of quantities, their reductions, and instants of events."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -103,13 +104,15 @@ class Statistic(StudyOutput):
         return None
 
     @property
-    def known_unit(self) -> str:
+    def known_units(self) -> tuple[str, ...]:
         if self.own_unit is not None:
-            return self.own_unit
+            return (self.own_unit,) if self.own_unit else ()
         table, *words = self.of.split(".")
         known = groups().get(table, Group).quantities()
-        units = {known[word].unit for word in words[1:] if word in known}
-        return one_unit(units.pop()) if len(units) == 1 else ""
+        # a word that is no quantity may be a coordinate
+        named = [known[word] for word in words[1:] if word in known] or known.values()
+        units = [unit for each in named for unit in re.split(" or |, ", each.unit)]
+        return tuple(dict.fromkeys(unit for unit in units if one_unit(unit)))
 
     def unit(self, analyses: Analyses) -> str:
         of_quantity = self._history(analyses).unit

@@ -51,8 +51,8 @@ SENSES = ("least", "largest")
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(Description):
-    """Limits of an output, in its unit, that a run has to keep; at least one of them. Texts with units are read where
-    the output has the same unit in all cases, as a frequency or a deflection."""
+    """Limits of an output, in its unit, that a run has to keep; at least one of them. Texts with units are those
+    of the output."""
 
     table: ClassVar[str] = "constraints"
 
@@ -121,6 +121,8 @@ class Study(Brief):
     """path and text of the study file, for messages"""
     rows: list[tuple[Any, ...]] = field(init=False, repr=False, default_factory=list)
     """the values of the variables of each run, of a search those of its first generation"""
+    given_limits: dict[str, Mapping[str, Any]] = field(init=False, repr=False, default_factory=dict)
+    """the constraints as they are given, with texts"""
 
     def __post_init__(self) -> None:
         with Checks(self) as check:
@@ -144,7 +146,7 @@ class Study(Brief):
     def most(self) -> int:
         """Number of runs, of a search the largest."""
         if self.design == WORST:
-            return self.runs or len(self.rows) + EVALUATIONS * len(self.variables) + 1
+            return len(self.rows) + EVALUATIONS * len(self.variables) + 1
         return self.runs or 0 if self.design == OPTIMIZE else len(self.rows)
 
     @property
@@ -158,8 +160,10 @@ class Study(Brief):
         return None if isinstance(self.case, str | Path) else self.case
 
     def located(self, error: ModelError) -> ModelError:
-        """An error of a variable or an output that was found later, with its lines in the study file."""
-        of_study = all(problem.item[:1] in (("variables",), ("outputs",)) for problem in error.problems)
+        """An error of a variable, an output or a limit that was found later, with its lines in the study file."""
+        of_study = all(
+            problem.item[:1] in (("variables",), ("outputs",), ("constraints",)) for problem in error.problems
+        )
         if isinstance(error, CaseError) or not of_study:
             return error
         problems = [Problem(self._as_given(problem.item), problem.message) for problem in error.problems]
@@ -277,11 +281,10 @@ class Study(Brief):
             elif not isinstance(values, Mapping):
                 check.fail_at(("constraints", name), f"got {shown(values)}, wanted least and largest")
             else:
-                unit = self.outputs[name].known_unit
-                item, problems = read_table(Limits, dict(values), Scope(value=(unit,) if unit else ()), name=name)
+                item, problems = self._read_limits(name, values, self.outputs[name].known_units)
                 for path, text in problems.items():
                     check.fail_at(("constraints", name, *path), text)
-                limits[name] = item
+                limits[name], self.given_limits[name] = item, values
         object.__setattr__(self, "constraints", limits)
         if isinstance(self.best, str):
             sense, _, name = self.best.partition(" ")
@@ -289,11 +292,27 @@ class Study(Brief):
                 wanted = ", ".join(f"{word} {each}" for each in self.outputs for word in SENSES)
                 check.fail("best", f"got {shown(self.best)}, wanted one of: {wanted}")
 
+    @staticmethod
+    def _read_limits(name: str, values: Mapping[str, Any], units: tuple[str, ...]) -> tuple[Limits, dict[Any, str]]:
+        """The limits of an output in one of these units, and problems by path."""
+        return read_table(Limits, dict(values), Scope(value=units), name=name)
+
+    def check_units(self, units: Mapping[str, str]) -> None:
+        """Raise ModelError for limits with units that are not those of the outputs, as the model tells these."""
+        for name, values in self.given_limits.items():
+            if unit := units.get(name, ""):
+                _, problems = self._read_limits(name, values, (unit,))
+                if problems:
+                    raise ModelError(*(Problem(("constraints", name, *path), text) for path, text in problems.items()))
+
     def _check_design(self, check: Checks) -> None:
         levels = {name: variable.levels() for name, variable in self.variables.items()}
         if self.design == OPTIMIZE and self.best is None:
             check.fail("best", f"is missing: the design {OPTIMIZE!r} needs an output that is to be least or largest")
         if self.design == WORST:
+            if self.runs is not None:
+                text = f"got {self.runs}, but the design {WORST!r} searches until it has converged; leave it out"
+                check.fail("runs", text)
             if self.best is None:
                 check.fail(
                     "best", f"is missing: the design {WORST!r} seeks its opposite: give largest NAME of a margin"

@@ -136,6 +136,7 @@ def trial(study: Study, runner: Runner) -> dict[str, str]:
             return units
     if problems:
         raise ModelError(*problems)
+    study.check_units(units)
     return units
 
 

@@ -1,5 +1,7 @@
 """Study files: every problem with its line."""
 
+import math
+
 import pytest
 from models import refuses
 from oracles.spring_study import STUDY, build, written
@@ -80,7 +82,7 @@ def test_problems_of_parameters_are_at_their_keys(tmp_path, design, more, wanted
     """They were at variables.other.key, which the file does not have, in line 1."""
     keys = ["springs.spring.stiffness", "bodies.mass.mass"][design == "worst" :]
     text = (
-        f'case = "case.toml"\ndesign = "{design}"\nruns = 4\nbest = "least f"\n'
+        f'case = "case.toml"\ndesign = "{design}"\n{"runs = 4" * (design != "worst")}\nbest = "least f"\n'
         '[parameters.kf]\nentry = "springs.spring.stiffness"\nrange = [20.0, 40.0]\n'
         f"[parameters.other]\nentries = {keys}\nrange = [1.0, 4.0]\n".replace("'", '"')
         + more + '[outputs.f]\nkind = "natural_frequency"\n'
@@ -130,3 +132,60 @@ def test_studies_in_python_are_checked_in_the_same_words():
         Study("case.toml", {"m": {"values": [1.0], "key": "run.rtol"}}, output, run={"duration": 1.0})
     refuses(r"outputs: got \{\}, wanted at least one table", Study, build, table, {})
     refuses("got 3 for the study, wanted a femb", sweep, 3)
+
+
+@pytest.mark.parametrize(
+    ("of", "right", "wrong"),
+    [
+        ("springs.s.force", "5 N m", "5 N"),
+        ("joints.h.angle", "8 deg", "8 mm"),
+        ("joints.h.angle rate", "1 rpm", "1 m/s"),
+    ],
+)
+def test_limits_are_texts_with_the_unit_that_the_model_gives_an_output(tmp_path, of, right, wrong):
+    """A spring of a hinge has a torque, and its coordinate is an angle: another unit is refused before the runs."""
+    (tmp_path / "case.toml").write_text("""
+[bodies.b]
+mass = 1.0
+inertia = [1.0, 1.0, 1.0]
+[joints.h]
+kind = "revolute"
+first = { body = "ground", axis = [0, 0, 1] }
+second = { body = "b", axis = [0, 0, 1] }
+start = 0.1
+[springs.s]
+kind = "joint"
+joint = "h"
+stiffness = 5.0
+[run]
+duration = 0.1
+""")
+    study = tmp_path / "study.toml"
+    text = f"""case = "case.toml"
+design = "grid"
+[variables.k]
+key = "springs.s.stiffness"
+values = [5.0, 6.0]
+[outputs.out]
+kind = "peak"
+of = "{of}"
+[constraints.out]
+largest = "RIGHT"
+"""
+    study.write_text(text.replace("RIGHT", right))
+    number, _, unit = right.partition(" ")
+    size = {"N m": 1.0, "deg": math.pi / 180.0, "rpm": math.pi / 30.0}[unit]
+    assert sweep(study).limits["out"][1] == pytest.approx(float(number) * size, rel=1e-14)
+    study.write_text(text.replace("RIGHT", wrong))
+    with pytest.raises(CaseError) as error:
+        sweep(study)
+    assert f"study.toml:10: constraints.out.largest: got '{wrong}', wanted a number in " in str(error.value)
+
+
+def test_a_number_of_runs_of_the_worst_is_refused():
+    words = {"design": "worst", "runs": 12, "best": "least f", "outputs": {"f": {"kind": "natural_frequency"}}}
+    refuses(
+        "runs: got 12, but the design 'worst' searches until it has converged; leave it out",
+        *(Study, "case.toml", {"k": {"kind": "uniform", "low": 1.0, "high": 2.0}}),
+        **words,
+    )
