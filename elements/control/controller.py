@@ -269,7 +269,7 @@ class Controller(Item):
         )
         if self.delay > 0.0 and (self.sets or read):
             count = queue.slots(self._path, self.delay, self.period)
-            layout.add_discrete(self.key("queue"), queue.empty(count, width), carried=False)
+            layout.add_discrete(self.key("queue"), queue.empty(count, width), carried=queue.moved)
             if read:
                 layout.add_discrete(self.key(ARRIVED), np.zeros(width))
             # what only other laws read arrives before these sample, as the values of sensors do

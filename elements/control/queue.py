@@ -36,6 +36,13 @@ def pushed(queue: Floats, instant: float, value: Floats) -> Floats:
     return result
 
 
+def moved(queue: Floats, t: float) -> Floats:
+    """The queue with instants that count from t (s)."""
+    result = queue.copy()
+    result[:, 0] -= t
+    return result
+
+
 def newest(queue: Floats) -> Floats:
     """(..., width) the value that came last, of queues (..., count, 1 + width) that are not empty."""
     last = np.count_nonzero(queue[..., 0] < inf, axis=-1) - 1

@@ -316,7 +316,7 @@ class Sensor(WithErrors, Item):
         layout.add_update(begin)
         if self.delay > 0.0:
             count = queue.slots((self.table, self.name), self.delay, period)
-            layout.add_discrete(self.key("queue"), queue.empty(count, self.width), carried=False)
+            layout.add_discrete(self.key("queue"), queue.empty(count, self.width), carried=queue.moved)
             waits, bind = self.key("queue"), sampled.arrive_call
             layout.add_update(Update(self.key("arrival"), sampled.arrive, waits_in=waits, bind=bind))
         layout.add_update(

@@ -100,12 +100,16 @@ class DiscreteState(Mapping[str, Floats]):
 class DiscreteArray:
     """A declared array: its value at the start, or the function of the joints' coordinates (m,) there that gives it.
 
-    carried : whether a run that starts from the last state of another takes it from there; instants, which that run
-    counts from its own start, are not.
+    carried : whether a run that starts from the last state of another takes it from there, or the function of the array
+    and of the last time (s) that gives it; instants, which that run counts from its own start, are not as they are.
     """
 
     start: Floats | Callable[[Floats], Any]
-    carried: bool = True
+    carried: bool | Callable[[Floats, float], Floats] = True
+
+    def taken_over(self, last: Floats, t: float) -> Floats | None:
+        """The array of a run that starts where another one ended with ``last`` at t (s); None for that at the start."""
+        return self.carried(last, t) if callable(self.carried) else last if self.carried else None
 
     def at_start(self, angles: Floats) -> Floats:
         """The array at the start, for the coordinates of joints (m,) there."""

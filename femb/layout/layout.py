@@ -261,7 +261,7 @@ class Layout(Numbering):
         self.internal.append(InternalCoordinate(label, quantity, owner, table, block, start, start_rate))
         return len(self.internal) - 1
 
-    def add_discrete(self, name: str, start: Any, carried: bool = True) -> str:
+    def add_discrete(self, name: str, start: Any, carried: bool | Callable[[Floats, float], Floats] = True) -> str:
         """The name of a new discrete state, such as "thrusters.t1.level"; see ``femb.layout.discrete``.
 
         start, carried : as in ``DiscreteArray``. Raises ValueError where there is one of this name, or it has a slash.

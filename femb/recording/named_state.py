@@ -14,6 +14,7 @@ from femb.base.arrays import CHECKPOINT
 from femb.base.errors import ContinuationError, ModelError, Problem
 from femb.base.options import StartState
 from femb.base.types import Floats
+from femb.layout.commands import TakesCommands
 from femb.layout.layout import Layout
 from femb.results.storage.read import find_results, read_earlier
 from femb.system.initial_state import TYPED, assembled, gap_problems, shared_velocity
@@ -72,8 +73,8 @@ def start_state(system: System, start: StartState) -> System:
 def starting_from(system: System, names: Arrays, state: Arrays, discrete: Arrays) -> System:
     """The system at the start of a motion from a state of this or another system with the same names.
 
-    discrete : its discrete states by name. Of these the system takes those that it has too, but not instants, which are
-    of the other's time; others are as its model says. Raises ModelError where parts are missing, or where joints or
+    discrete : its discrete states by name. Of these the system takes those that it has too, commands within its limits;
+    clocks begin anew, and others are as its model says. Raises ModelError where parts are missing, or where joints or
     drivers contradict the state.
     """
     layout = system.layout
@@ -102,10 +103,15 @@ def starting_from(system: System, names: Arrays, state: Arrays, discrete: Arrays
         }
     angles = state["joints"][_order(own["joints"], names["joints"])]
     carried = {
-        name: discrete[name]
+        name: last
         for name, array in layout.discrete.items()
-        if array.carried and name in discrete and discrete[name].shape == system.discrete[name].shape
+        if name in discrete and discrete[name].shape == system.discrete[name].shape
+        if (last := array.taken_over(discrete[name], float(state["time"]))) is not None
     }
+    for item in system.items:
+        for command in item.commands(layout).values() if isinstance(item, TakesCommands) else ():
+            if command.held in carried:  # limits may differ
+                carried[command.held] = command.acting(carried[command.held])
     other = other.with_discrete(system.discrete.replaced(carried).with_angles(angles))
     other.q0 = _closed(other, q) if system.n_c else q
     layout.origin_velocity = shared_velocity(other, v)

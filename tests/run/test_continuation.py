@@ -527,3 +527,41 @@ def test_small_motions_are_about_the_last_state_of_a_run(tmp_path):
     np.testing.assert_allclose(found.derivatives, [[wanted / 16.0]], rtol=1e-6)
     k = {"k": {"entry": "springs.hinge.stiffness", "range": [7.0, 9.0]}}
     refuses("is the last state of a run", femb.uncertain, later, k)
+
+
+COMMANDED = """
+[bodies.hub]
+mass = 10
+inertia = [1, 2, 3]
+euler_angles = [0.1, 0, 0]
+[wheels.w]
+body = "hub"
+axis = [1, 0, 0]
+spin_inertia = 0.01
+max_torque = 1.0
+[controllers.c]
+kind = "pd"
+attitude = "bodies.hub"
+rate = "bodies.hub"
+proportional = 1.0
+derivative = 1.0
+wheels = ["w"]
+period = 1.0
+delay = 1.0
+[run]
+duration = 3.0
+output_interval = 0.25
+"""
+
+
+def test_delayed_commands_go_on_within_limits_where_a_run_starts_from_another(tmp_path):
+    """The command of the sample at 2 s is due at the start at 3 s, as in one run; a smaller limit holds at once."""
+    case, later = tmp_path / "case.toml", tmp_path / "later.toml"
+    case.write_text(COMMANDED)
+    later.write_text(COMMANDED + 'start = { results = "out" }\n')
+    femb.simulate(case, out=tmp_path / "out" / "results.h5")
+    whole, second = femb.simulate(femb.load_case(case, ["run.duration=6.0"])), femb.simulate(later)
+    np.testing.assert_allclose(second.wheels["w"].torque, whole.wheels["w"].torque[12:], rtol=1e-6)
+    np.testing.assert_allclose(second.bodies["hub"].quaternion, whole.bodies["hub"].quaternion[12:], atol=1e-8)
+    weak = femb.simulate(femb.load_case(later, ["wheels.w.max_torque=1e-3"]))
+    np.testing.assert_allclose(np.abs(weak.wheels["w"].torque), 1e-3, rtol=1e-12)
