@@ -20,7 +20,7 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.html import Tabled
 from femb.base.types import Floats
-from femb.base.values import shown
+from femb.base.values import listed, shown
 from femb.results.names import named
 from femb.results.results import Results, results_of
 
@@ -168,7 +168,11 @@ def pointing(
         ResultError: no such quantity, output times that are not equally spaced, windows that do not fit.
     """
     results = results_of(results)
-    found = named(results, of)
+    try:
+        found = named(results, of)
+    except ResultError as error:
+        turns = [f"bodies.{name}.euler_angles" for name, body in results.bodies.items() if "quaternion" in body]
+        raise ResultError(f"{error}; the turn of a body is {listed(turns, 3)}" if turns else str(error)) from error
     values = np.asarray(found.values, dtype=float)
     if values.ndim not in (1, 2) or len(values) != len(results.time):
         raise ResultError(f"got {of!r}, an array of shape {values.shape}; wanted a number or a vector over time")

@@ -210,7 +210,7 @@ MUTANTS = (
            "0.5 * np.mean((f_A - mixed) ** 2, axis=1)", "0.5 * np.mean((f_B - mixed) ** 2, axis=1)",
            "tests/study/test_sobol.py", "total Sobol index"),
     Mutant("femb/results/verdicts.py",
-           "scale = max(size, 2.0 * moving / rate if rate > 0.0 else 0.0)", "scale = size",
+           "scale = max(size, largest(results.audit[f\"{name}_size\"]) if", "scale = max(size, 0.0 if",
            "tests/results/test_verdicts.py", "judgement of a momentum that is zero"),
     Mutant("femb/results/verdicts.py",
            "limit = min(max(ENERGY * rtol, LEAST_ENERGY), MOST_ENERGY)", "limit = MOST_ENERGY",

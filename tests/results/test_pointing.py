@@ -102,6 +102,7 @@ def test_the_true_error_of_a_law(tmp_path):
     ("words", "message"),
     [
         ({"of": "bodies.hub.turned"}, "turned"),
+        ({"of": "controllers.law.error"}, "; the turn of a body is bodies.hub.euler_angles"),
         ({"of": "bodies.hub.angular_velocity", "windows": (50.0,)}, "wanted one from"),
         ({"of": "bodies.hub.angular_velocity", "first": 9.9}, "wanted more than 12"),
     ],
