@@ -170,9 +170,9 @@ def pointing(
     results = results_of(results)
     try:
         found = named(results, of)
-    except ResultError as error:
+    except ResultError as reason:
         turns = [f"bodies.{name}.euler_angles" for name, body in results.bodies.items() if "quaternion" in body]
-        raise ResultError(f"{error}; the turn of a body is {listed(turns, 3)}" if turns else str(error)) from error
+        raise ResultError(f"{reason}; the turn of a body is {listed(turns, 3)}" if turns else str(reason)) from reason
     values = np.asarray(found.values, dtype=float)
     if values.ndim not in (1, 2) or len(values) != len(results.time):
         raise ResultError(f"got {of!r}, an array of shape {values.shape}; wanted a number or a vector over time")
