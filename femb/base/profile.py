@@ -161,17 +161,32 @@ class BangBang(CheckedProfile):
         if not check.bad:
             check.require("coast", self.coast < self.duration, f"must be less than the duration, {self.duration:g} s")
 
+    @cached_property
+    def _jumps(self) -> tuple[float, float, float, float]:
+        half = 0.5 * (self.duration - self.coast)
+        return self.start, self.start + half, self.start + half + self.coast, self.start + self.duration
+
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        half = 0.5 * (self.duration - self.coast)
-        instants = (self.start, self.start + half, self.start + half + self.coast, self.start + self.duration)
-        return tuple(dict.fromkeys(instants))
+        return tuple(dict.fromkeys(self._jumps))
 
     def __call__(self, t: float) -> float:
-        half, x = 0.5 * (self.duration - self.coast), t - self.start
-        if 0.0 <= x < half:
+        # by the instants themselves: their differences, rounded, would put a jump beside its breakpoint
+        first, middle, back, last = self._jumps
+        if first <= t < middle:
             return 1.0
-        return -1.0 if half + self.coast <= x < self.duration else 0.0
+        return -1.0 if back <= t < last else 0.0
+
+
+def delayed_instant(t: float, delay: float, breakpoints: Sequence[float]) -> float:
+    """The instant t - delay, on the same side of breakpoints as t is of those that are delayed."""
+    x = t - delay
+    passed = bisect.bisect_right(breakpoints, x)
+    if passed < len(breakpoints) and t >= delay + breakpoints[passed]:
+        return breakpoints[passed]
+    if passed > 0 and t < delay + breakpoints[passed - 1]:
+        return math.nextafter(breakpoints[passed - 1], -math.inf)
+    return x
 
 
 @dataclass(frozen=True)
@@ -187,14 +202,8 @@ class Copy:
         return tuple(self.delay + instant for instant in self.profile.breakpoints)
 
     def local(self, t: float) -> float:
-        """The instant of the profile itself: on the same side of its breakpoints as t is of those delayed."""
-        x, passed = t - self.delay, bisect.bisect_right(self.breakpoints, t)
-        own = self.profile.breakpoints
-        if passed > 0 and x < own[passed - 1]:
-            return own[passed - 1]
-        if passed < len(own) and x >= own[passed]:
-            return math.nextafter(own[passed], -math.inf)
-        return x
+        """The instant of the profile itself."""
+        return delayed_instant(t, self.delay, self.profile.breakpoints)
 
 
 @dataclass(frozen=True)
@@ -293,7 +302,7 @@ class Repeat(CheckedProfile):
             number -= 1
         if not 0 <= number < self.count:
             return 0.0
-        return float(self.profile(t - (self.start + number * self.period)))
+        return float(self.profile(delayed_instant(t, self.start + number * self.period, self.profile.breakpoints)))
 
 
 @dataclass(frozen=True)

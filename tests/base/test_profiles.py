@@ -116,6 +116,26 @@ def test_not_smooth_at_breakpoints(shape):
         assert jump or kink or abs(second[0] - second[1]) > 1.0 or abs(third) > 1.0
 
 
+JUMPING = {
+    "bang_bang": lambda a, b: BangBang(duration=b, start=a, coast=0.3 * b),
+    "step": lambda a, b: Step(start=a, duration=b),
+    "repeat": lambda a, b: Repeat(BangBang(duration=0.7 * b), period=b, count=3, start=a),
+    "shaped": lambda a, b: Shaped(BangBang(duration=b), times=(a, a + b), amplitudes=(0.8, 0.9)),
+}
+
+
+@pytest.mark.parametrize("shape", JUMPING)
+def test_jumps_are_at_breakpoints_to_the_last_digit(shape):
+    """A step of radau ends at a breakpoint: the value there is that of what follows, and just before that of before."""
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        start, duration = np.round(rng.uniform((0.0, 0.1), (1.0, 3.0)), 2).tolist()
+        profile = JUMPING[shape](start, duration)
+        for instant in profile.breakpoints:
+            assert profile(instant) == profile(instant + 1e-6), (start, duration)
+            assert profile(math.nextafter(instant, -math.inf)) == profile(instant - 1e-6), (start, duration)
+
+
 def test_what_has_derivatives():
     assert set(PROFILES) - set(SMOOTH) == {"step", "exponential", "table", "bang_bang", "repeat", "shaped"}
 
