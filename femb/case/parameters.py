@@ -288,26 +288,26 @@ def _act(document: dict[str, Any], parameter: Parameter) -> list[Problem]:
     return []
 
 
-def apply_overrides(document: dict[str, Any], overrides: Iterable[str]) -> tuple[KeyPath, ...]:
+def apply_overrides(document: dict[str, Any], overrides: Iterable[str], without: str = "") -> tuple[KeyPath, ...]:
     """Set entries in the tables of a case as ``apply_override``, and return their paths.
 
     They come after the values of parameters: those of these entries are set before them, and parameters and gains lose
-    them. Raises CaseError.
+    them. without : a parameter whose factor does not act. Raises CaseError.
     """
     texts = tuple(overrides)
     paths = {text: parse_override(text)[0] for text in texts}
     valued = [text for text in texts if paths[text][0] in (Parameter.table, TunedGain.table)]
     for text in valued:
         apply_override(document, text, kinds())
-    _settle(document, paths.values())
+    _settle(document, paths.values(), without)
     for text in (each for each in texts if each not in valued):
         apply_override(document, text, kinds())
     return tuple(paths[text] for text in texts)
 
 
-def _settle(document: dict[str, Any], paths: Iterable[KeyPath]) -> None:
+def _settle(document: dict[str, Any], paths: Iterable[KeyPath], without: str) -> None:
     """Set entries to the values of those parameters of which paths will be set, or parts of them, or what they are
-    parts of; these parameters, and gains, lose their values."""
+    parts of, but of one whose factor does not act; these parameters, and gains, lose their values."""
     changed = {path[:k] for path in paths for k in range(1, len(path) + 1)}, set(paths)
     for kind in (Parameter, TunedGain):
         items = document.get(kind.table)
@@ -319,15 +319,16 @@ def _settle(document: dict[str, Any], paths: Iterable[KeyPath]) -> None:
                 continue
             own = [typed_key(key) for key in found[name].keys if "." in key]
             if any(path in changed[0] or any(path[:k] in changed[1] for k in range(1, len(path))) for path in own):
-                if kind is Parameter and _act(document, found[name]):
+                acts = kind is Parameter and not (found[name].relative and name == without)
+                if acts and _act(document, found[name]):
                     continue
                 del each["value"]
 
 
-def tables_of(path: Path, text: str, overrides: Iterable[str] = ()) -> dict[str, Any]:
-    """The tables of a case file with the entries of the command line. Raises CaseError."""
+def tables_of(path: Path, text: str, overrides: Iterable[str] = (), without: str = "") -> dict[str, Any]:
+    """The tables of a case file with the entries of the command line, as ``apply_overrides``. Raises CaseError."""
     document = composed(path, text).document
-    apply_overrides(document, overrides)
+    apply_overrides(document, overrides, without)
     return document
 
 
@@ -336,7 +337,7 @@ def document_of(path: Path, text: str, overrides: Iterable[str] = (), without: s
 
     without : a parameter whose factor does not act.
     """
-    document = tables_of(path, text, overrides)
+    document = tables_of(path, text, overrides, without)
     take_parameters(document, without)
     return document
 

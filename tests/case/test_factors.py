@@ -142,6 +142,19 @@ def test_a_factor_of_a_study_is_in_place_of_that_of_the_case(path, table, value)
     assert (fit.start[0], fit.values[0]) == (nominal, pytest.approx(2.5, rel=1e-6))
 
 
+def test_a_factor_of_a_study_is_alone_also_where_one_of_its_entries_is_set(path):
+    """The case's factor of 4 acted on the other entry before that of the study."""
+    keys = ["springs.one.stiffness", "springs.two.stiffness"]
+    own = {"entries": keys, "relative": True, "range": [0.5, 5.0], "value": 3.0}
+    words = {"design": "latin-hypercube", "runs": 2, "overrides": ("springs.two.stiffness=40",)}
+    study = femb.Study(path, outputs=OUTPUT, parameters={"factor": own}, **words)
+    found = femb.sweep(study)
+    assert found.outputs["f"] == pytest.approx([frequency(x, two=40.0) for x in found.variables["factor"]], rel=1e-9)
+    found = femb.sensitivities(study)
+    assert found.values[0] == pytest.approx(frequency(3.0, two=40.0), rel=1e-9)
+    assert found.derivatives[0, 0] == pytest.approx(frequency(3.0, two=40.0) / 6.0, rel=1e-6)
+
+
 def test_a_factor_without_numbers_or_beside_another_value_is_refused(path):
     two = CASE + '[parameters.same]\nentry = "springs.two.stiffness"\nvalue = 3.0\n'
     path.write_text(two)
