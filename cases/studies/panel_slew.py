@@ -31,7 +31,7 @@ def reduced(modes=6):
     alone.add(femb.RigidBody("bracket", 1.0, 1.0))
     alone.add(SHELL)
     corners = {"right": "bodies.panel.right", "left": "bodies.panel.left"}
-    found = femb.fem.reduce_beams(alone, "bracket", corners, modes)
+    found = femb.fem.reduce_beams(alone, "bracket", corners, modes, damping_ratio=0.005)
     ratio = np.pi * 2.38 * SHELL.damping
     return [femb.FlexibleBody("panel", found.body, start=femb.Attachment("bracket"), damping_ratio=ratio)]
 
