@@ -43,7 +43,8 @@ class PeakLoad:
     """Extremes of one load over time and place.
 
     item : such as "beams/boom". load : such as "axial force". unit : of maximum and minimum. times : s, of statics the
-    state. places : along a beam, such as "0.5 m"; else empty.
+    state. places : along a beam, such as "0.5 m"; else empty. curves (2, T) : the largest value of all places, and -1
+    times the smallest, over time.
     """
 
     item: str
@@ -55,6 +56,7 @@ class PeakLoad:
     minimum: float
     time_of_minimum: float
     place_of_minimum: str
+    curves: Floats = field(default_factory=lambda: np.zeros((2, 0)), compare=False, repr=False)
 
     @property
     def largest(self) -> float:
@@ -67,7 +69,8 @@ class Envelope:
     """Envelopes at m places: start, middle and end of every element of a beam, or the middles of elements of a shell.
 
     position : (m,) m along the undeformed beam from its start; (m, 3) m at the start, inertial axes, of a shell.
-    maximum, minimum (m, c) : of the c ``loads`` (name and unit of each), with their times (m, c), s.
+    maximum, minimum (m, c) : of the c ``loads`` (name and unit of each), with their times (m, c), s. curves (2, T, c) :
+    as of a ``PeakLoad``.
     """
 
     position: Floats
@@ -76,6 +79,7 @@ class Envelope:
     time_of_maximum: Floats
     minimum: Floats
     time_of_minimum: Floats
+    curves: Floats
 
     @classmethod
     def of(
@@ -83,7 +87,8 @@ class Envelope:
     ) -> "Envelope":
         """The envelopes of the largest and smallest values (T, m, c) at the places, over the times (T,)."""
         tops, bottoms = np.argmax(upper, axis=0), np.argmin(lower, axis=0)
-        return cls(position, tuple(loads), np.max(upper, axis=0), time[tops], np.min(lower, axis=0), time[bottoms])
+        high, low, curves = np.max(upper, axis=0), np.min(lower, axis=0), [upper.max(axis=1), -lower.min(axis=1)]
+        return cls(position, tuple(loads), high, time[tops], low, time[bottoms], np.stack(curves))
 
     def peaks(self, path: str, places: Sequence[str]) -> "Iterator[PeakLoad]":
         """The largest and smallest value of each load, of the item at ``path``, with the name of its place."""
@@ -94,7 +99,7 @@ class Envelope:
                 (self.minimum, self.time_of_minimum, int(np.argmin(self.minimum[:, c]))),
             ):
                 ends += [float(values[k, c]), float(times[k, c]), places[k]]
-            yield PeakLoad(path, load, unit, *ends)
+            yield PeakLoad(path, load, unit, *ends, self.curves[:, :, c])
 
 
 @dataclass(frozen=True, eq=False)

@@ -535,9 +535,8 @@ class PeakLoadOutput(StudyOutput):
     analysis: Annotated[str, OneOf(ANALYSES)] = "run"
     """as with other outputs"""
 
-    def _peak(self, results: Results, at: float | None = None) -> PeakLoad:
-        """That of results, or at one of their output times (s)."""
-        found = peak_loads(results, [self.item], (at, at)).peaks
+    def _peak(self, results: Results) -> PeakLoad:
+        found = peak_loads(results, [self.item]).peaks
         if len(items := dict.fromkeys(peak.item for peak in found)) > 1:
             raise ResultError(f"got the item {self.item!r}, wanted one of: {', '.join(items)}")
         peaks = {peak.load: peak for peak in found}
@@ -546,29 +545,24 @@ class PeakLoadOutput(StudyOutput):
             raise ResultError(f"{self.item} has no load {self.load!r}{hint}; there are: {', '.join(peaks)}")
         return peaks[self.load]
 
-    def _magnitudes(self, results: Results, times: Floats, upper: bool) -> Floats:
-        """The largest values, or the smallest times -1, at the output times next to some (s)."""
-        found = [self._peak(results, float(results.time[np.argmin(np.abs(results.time - t))])) for t in times]
-        return np.array([each.maximum if upper else -each.minimum for each in found])
+    def _at(self, results: Results, times: Floats) -> Floats:
+        return self._peak(results).curves[:, np.argmin(np.abs(results.time[:, None] - times), axis=0)]
 
     def value(self, analyses: Analyses) -> float:
         return self._peak(analyses.results(self.analysis)).largest
 
-    def _found(self, analyses: Analyses) -> tuple[Extreme, bool]:
-        """The place of the peak of a run, and whether it is a largest value."""
-        return analyses.once(("extreme", self.name), lambda: self._extreme(analyses.results("run"), analyses))
+    def _place(self, analyses: Analyses) -> Extreme:
+        """The place of the peak of a run."""
 
-    def _extreme(self, results: Results, analyses: Analyses) -> tuple[Extreme, bool]:
-        peak = self._peak(results)
-        upper = peak.maximum == peak.largest
-        k = int(np.searchsorted(results.time, peak.time_of_maximum if upper else peak.time_of_minimum))
-        place = extreme(
-            results.time, k, corners_of(results), lambda times: self._magnitudes(analyses.at(times), times, upper)
-        )
-        return place, upper
+        def make() -> Extreme:
+            results = analyses.results("run")
+            curves = self._peak(results).curves
+            return extreme(results.time, curves, corners_of(results), lambda t: self._at(analyses.at(t), t))
+
+        return analyses.once(("extreme", self.name), make)
 
     def between(self, analyses: Analyses) -> Floats:
-        return self._found(analyses)[0].instants
+        return self._place(analyses).instants
 
     def instants(self, analyses: Analyses) -> Floats | None:
         return np.zeros(0)
@@ -576,8 +570,7 @@ class PeakLoadOutput(StudyOutput):
     def frozen(self, analyses: Analyses) -> ByChanges:
         if self.analysis != "run":
             return self.by_values(BY_ANALYSES)
-        place, upper = self._found(analyses)
-        return place.by_changes(lambda results, times: self._magnitudes(results, times, upper))
+        return self._place(analyses).by_changes(self._at)
 
     def unit(self, analyses: Analyses) -> str:
         return self._peak(analyses.results(self.analysis)).unit

@@ -76,8 +76,8 @@ class Statistic(StudyOutput):
             check.require("last", self.last >= self.first, f"must be at least first = {self.first:g}")
 
     def reduced(self, time: Floats, x: Floats) -> float:
-        """The number of a history; by default the value at its place."""
-        return float(x[self.place(x)])
+        """The number of a history."""
+        raise NotImplementedError
 
     def value(self, analyses: Analyses) -> float:
         return self.reduced(*self._inside(analyses))
@@ -95,13 +95,7 @@ class Statistic(StudyOutput):
         return found.time[inside], found.values[inside]
 
     def instants(self, analyses: Analyses) -> Floats | None:
-        time, x = self._inside(analyses)
-        place = self.place(x)
-        return time if place is None else time[[place]]
-
-    def place(self, x: Floats) -> int | None:
-        """The value of a history from which the number follows to first order; None for all."""
-        return None
+        return self._inside(analyses)[0]
 
     @property
     def known_units(self) -> tuple[str, ...]:
@@ -149,28 +143,33 @@ def at_times(results: Results, name: str, times: Floats) -> Floats:
 class Extremum(Statistic):
     """Base of the extreme values of a history: derivatives are of the extreme value between output times.
 
-    factor : of the largest value with the sign, in the output.
+    factor : of the largest value of the curves, in the output.
     """
 
     factor: ClassVar[float] = 1.0
 
-    def sign(self, x: float) -> float:
-        """The sign with which an extreme value is the largest."""
-        raise NotImplementedError
+    def curves(self, x: Floats) -> Floats:
+        """(m, T) the curves of whose values the largest is sought."""
+        return x[None]
 
-    def _found(self, analyses: Analyses) -> tuple[Extreme, float]:
-        """The place of the extreme value, and its sign."""
-        return analyses.once(("extreme", self.name), lambda: self._extreme(analyses))
+    def reduced(self, time: Floats, x: Floats) -> float:
+        return self.factor * float(np.max(self.curves(x)))
 
-    def _extreme(self, analyses: Analyses) -> tuple[Extreme, float]:
-        time, x = self._inside(analyses)
-        k = self.place(x)
-        assert k is not None
-        sign, corners = self.sign(x[k]), corners_of(analyses.results("run"))
-        return extreme(time, k, corners, lambda t: sign * at_times(analyses.at(t), self.of, t)), sign
+    def _place(self, analyses: Analyses) -> Extreme:
+        """The place of the extreme value."""
+
+        def make() -> Extreme:
+            time, x = self._inside(analyses)
+            corners = corners_of(analyses.results("run"))
+            return extreme(time, self.curves(x), corners, lambda t: self._at(analyses.at(t), t))
+
+        return analyses.once(("extreme", self.name), make)
+
+    def _at(self, results: Results, times: Floats) -> Floats:
+        return self.curves(at_times(results, self.of, times))
 
     def between(self, analyses: Analyses) -> Floats:
-        return self._found(analyses)[0].instants
+        return self._place(analyses).instants
 
     def instants(self, analyses: Analyses) -> Floats | None:
         return np.zeros(0)
@@ -178,20 +177,13 @@ class Extremum(Statistic):
     def frozen(self, analyses: Analyses) -> ByChanges:
         if self.analysis != "run":
             return super().frozen(analyses)
-        place, sign = self._found(analyses)
-        return place.by_changes(lambda results, t: sign * at_times(results, self.of, t), self.factor)
+        return self._place(analyses).by_changes(self._at, self.factor)
 
 
 class Maximum(Extremum):
     """The largest value."""
 
     kind: ClassVar[str] = "max"
-
-    def place(self, x: Floats) -> int | None:
-        return int(np.argmax(x))
-
-    def sign(self, x: float) -> float:
-        return 1.0
 
 
 class Minimum(Extremum):
@@ -200,11 +192,8 @@ class Minimum(Extremum):
     kind: ClassVar[str] = "min"
     factor: ClassVar[float] = -1.0
 
-    def place(self, x: Floats) -> int | None:
-        return int(np.argmin(x))
-
-    def sign(self, x: float) -> float:
-        return -1.0
+    def curves(self, x: Floats) -> Floats:
+        return -x[None]
 
 
 class Peak(Extremum):
@@ -212,14 +201,8 @@ class Peak(Extremum):
 
     kind: ClassVar[str] = "peak"
 
-    def place(self, x: Floats) -> int | None:
-        return int(np.argmax(np.abs(x)))
-
-    def reduced(self, time: Floats, x: Floats) -> float:
-        return float(np.max(np.abs(x)))
-
-    def sign(self, x: float) -> float:
-        return float(np.copysign(1.0, x))
+    def curves(self, x: Floats) -> Floats:
+        return np.stack([x, -x])
 
 
 class PeakTime(Statistic):
@@ -241,8 +224,11 @@ class Final(Statistic):
     def frozen(self, analyses: Analyses) -> ByChanges:
         return self._last(analyses, lambda results: float(history(results, self.of).values[-1]))
 
-    def place(self, x: Floats) -> int | None:
-        return -1
+    def reduced(self, time: Floats, x: Floats) -> float:
+        return float(x[-1])
+
+    def instants(self, analyses: Analyses) -> Floats | None:
+        return self._inside(analyses)[0][-1:]
 
 
 class Mean(Statistic):

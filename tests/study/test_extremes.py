@@ -56,25 +56,51 @@ def test_peaks_between_output_times(tmp_path, sign):
     np.testing.assert_allclose(found.derivatives, [exact, sign * exact], rtol=1e-7)
 
 
+def of(curve, time, corners=()):
+    """The place of the largest value of a curve."""
+    return extreme(time, curve(time)[None], np.array(corners), lambda t: curve(t)[None])
+
+
 def test_weights_give_the_extreme_value_of_a_sine():
     time = np.linspace(0.0, 1.0, 21)
-    found = extreme(time, 10, np.zeros(0), lambda t: np.sin(4.0 * t - 0.3))
+    found = of(lambda t: np.sin(4.0 * t - 0.3), time)
     assert found.weights @ np.sin(4.0 * found.times - 0.3) == pytest.approx(1.0, abs=1e-12)
 
 
 def test_a_constant_has_weights_of_one():
     time = np.linspace(0.0, 1.0, 9)
-    found = extreme(time, 4, np.zeros(0), np.ones_like)
+    found = of(np.ones_like, time)
     assert found.weights.sum() == pytest.approx(1.0)
     assert found.corner == -1
 
 
 def test_corners_are_between_pieces():
     """The largest value of a tooth is that before its edge, which is not seen from the other side."""
-    found = extreme(np.linspace(0.0, 1.0, 6), 2, np.array([0.7, 0.43]), lambda t: np.where(t < 0.43, t * t, 0.1))
+    found = of(lambda t: np.where(t < 0.43, t * t, 0.1), np.linspace(0.0, 1.0, 6), (0.7, 0.43))
     assert (found.corner, found.times.max() < 0.43) == (1, True)
     assert found.slope == pytest.approx(0.86)
     assert found.weights @ found.times**2 == pytest.approx(0.43**2)
+
+
+def waves(t, small):
+    """Two sines with largest values about 0.433 s and 0.567 s of nearly one size, a smaller one between."""
+    return np.cos(15.0 * np.pi * (t - 0.5)) * (-1.0 + small * (t - 0.5))
+
+
+@pytest.mark.parametrize("interval", [0.05, 0.02, 0.01, 0.005])
+@pytest.mark.parametrize("small", [3e-3, -3e-3])
+def test_the_larger_of_two_peaks_is_found(interval, small):
+    """Some output times are nearer to the smaller one, which was taken."""
+    time = np.arange(0.38, 0.6201, interval) + 0.0031
+    found = of(lambda t: waves(t, small), time)
+    assert (np.mean(found.times) < 0.5) == (small > 0.0)
+    assert found.rivals == ()
+
+
+@pytest.mark.parametrize(("tilt", "rivals"), [(1e-5, 1), (3e-4, 0)])
+def test_peaks_of_one_size_are_rivals(tilt, rivals):
+    found = of(lambda t: waves(t, tilt), np.arange(0.38, 0.6201, 0.01))
+    assert len(found.rivals) == rivals
 
 
 # By spring, damper, mass and arm: the rate before the latch, of docs/theory/sensitivities.md's anchors; it is negative.
@@ -204,3 +230,61 @@ def test_the_error_has_the_interpolation(tmp_path):
     found = femb.sensitivities(case, {"peak": {"kind": "peak", "of": "joints.rail.stroke"}}, ["springs.s.stiffness"])
     off = abs(found.derivatives[0, 0] - first_peak(STIFFNESS + 1e-30j, DAMPING).imag * 1e30)
     assert off < found.errors[0, 0] < 0.1 * abs(found.derivatives[0, 0])
+
+
+FORCED = """
+[bodies.block]
+mass = 1.0
+inertia = 1.0
+[joints.slide]
+kind = "prismatic"
+first = { body = "ground", axis = [1, 0, 0] }
+second = { body = "block" }
+rates = [1.9]
+[springs.s]
+kind = "joint"
+joint = "slide"
+[loads.push]
+kind = "motor"
+joint = "slide"
+force = -2.4
+profile = { shape = "sine", frequency = FREQUENCY }
+[run]
+duration = 3.0
+rtol = 1e-9
+"""
+
+
+def forced(t, m, k):
+    """The way of the block: of two sines, with peaks near 0.81 s and 2.33 s."""
+    w, a = cmath.sqrt(k / m), -2.4 / (k - 9.0 * m)
+    return (1.9 - 3.0 * a) / w * np.sin(w * t) + a * np.sin(3.0 * t)
+
+
+@pytest.mark.parametrize("interval", [0.1, 0.01])
+@pytest.mark.parametrize(("stiffness", "equal"), [(0.9997, False), (1.0003, False), (1.0 - 1e-6, True)])
+def test_the_peak_by_samples_is_the_smaller_one(tmp_path, interval, stiffness, equal):
+    """That of 0.9997 N/m was taken 0.04 % below the largest one, with another derivative and an error that hid it."""
+    case = tmp_path / "case.toml"
+    case.write_text(FORCED.replace("FREQUENCY", repr(1.5 / np.pi)))
+    words = [f"run.output_interval={interval}", f"springs.s.stiffness={stiffness}"]
+    of = {
+        "peak": {"kind": "peak", "of": "joints.slide.stroke"},
+        "load": {"kind": "peak_load", "item": "s", "load": "force"},
+    }
+    found = femb.sensitivities(case, of, ["bodies.block.mass", "springs.s.stiffness"], overrides=words)
+    places = []
+    for rough in (0.813, 2.328):
+        time = rough + np.linspace(-1e-3, 1e-3, 200001)
+        places.append(time[np.argmax(forced(time, 1.0, stiffness).real)])
+    wanted = [
+        [forced(t, *p).imag * 1e30 for p in ((1.0 + 1e-30j, stiffness), (1.0, stiffness + 1e-30j))] for t in places
+    ]
+    largest = int(forced(places[1], 1.0, stiffness).real > forced(places[0], 1.0, stiffness).real)
+    off = np.min([np.abs(found.derivatives[0] - each) for each in (wanted if equal else [wanted[largest]])], axis=0)
+    assert np.all(off < 1e-6)
+    apart = np.abs(np.subtract(*wanted))
+    np.testing.assert_allclose(found.errors[0] > 0.9 * apart, equal)
+    # of the spring k x
+    of_force = stiffness * found.derivatives[0] + [0.0, forced(places[largest], 1.0, stiffness).real]
+    np.testing.assert_allclose(np.abs(found.derivatives[1]), np.abs(of_force), atol=1e-5)
