@@ -56,7 +56,7 @@ class PeakLoad:
     minimum: float
     time_of_minimum: float
     place_of_minimum: str
-    curves: Floats = field(default_factory=lambda: np.zeros((2, 0)), compare=False, repr=False)
+    curves: Floats = field(default_factory=lambda: np.zeros((2, 0)), compare=False, repr=False, kw_only=True)
 
     @property
     def largest(self) -> float:
@@ -99,7 +99,7 @@ class Envelope:
                 (self.minimum, self.time_of_minimum, int(np.argmin(self.minimum[:, c]))),
             ):
                 ends += [float(values[k, c]), float(times[k, c]), places[k]]
-            yield PeakLoad(path, load, unit, *ends, self.curves[:, :, c])
+            yield PeakLoad(path, load, unit, *ends, curves=self.curves[:, :, c])
 
 
 @dataclass(frozen=True, eq=False)
