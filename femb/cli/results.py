@@ -49,7 +49,7 @@ def loads(
             check_target(target, force)
         found = peak_loads(data, items, (first, last))
         paths = [found.write(target) for target in targets]
-        say(found.table(), "", *paths, {"peaks": found.peaks}, quiet=quiet)
+        say(found.table(), "", *paths, {"peaks": [peak.row() for peak in found.peaks]}, quiet=quiet)
 
 
 @click.command()

@@ -6,7 +6,7 @@ docs/howto/loads.md.
 
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,10 @@ class PeakLoad:
     time_of_minimum: float
     place_of_minimum: str
     curves: Floats = field(default_factory=lambda: np.zeros((2, 0)), compare=False, repr=False, kw_only=True)
+
+    def row(self) -> dict[str, Any]:
+        """Its names, numbers and places by their words, as in tables."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "curves"}
 
     @property
     def largest(self) -> float:

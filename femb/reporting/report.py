@@ -1,7 +1,6 @@
 """Reports: one page of HTML for browsers with all that results contain, moving; in notebooks the same page inline."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -218,7 +217,7 @@ def _rows(peaks: Sequence[PeakLoad]) -> list[dict[str, Any]]:
     sizes: dict[str, float] = {}
     for peak in peaks:
         sizes[peak.unit] = max(sizes.get(peak.unit, 0.0), peak.largest)
-    rows = [asdict(peak) for peak in peaks]
+    rows = [peak.row() for peak in peaks]
     for row in rows:
         for word in ("maximum", "minimum"):
             if not np.isfinite(row[word]):

@@ -1,6 +1,7 @@
 """Peak loads: extremes over time and place, tables, files, figures, and the command."""
 
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -27,6 +28,8 @@ from femb import (
 from femb.elements.beam.results import section_loads
 from femb.linear.peak_loads import PeakLoad, PeakLoads
 from femb.pictures.figures import request, rows
+from femb.reporting.report import WORDS
+from femb.reporting.report import _rows as page_rows
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +95,14 @@ def test_the_envelope_of_one_instant_is_that_instant(results):
         np.testing.assert_array_equal(extreme[:, :6], loads)
     for times in (envelope.time_of_maximum, envelope.time_of_minimum):
         assert np.all(times == results.time[k])
+
+
+def test_rows_of_pages_and_of_json_have_no_histories(file, results, tmp_path):
+    result = said("loads", file, "--item", "beams/r*", "--out", tmp_path / "to", "--json")
+    found, wanted = json.loads(result)["peaks"], [each.row() for each in peak_loads(results, ["beams/r*"]).peaks]
+    assert found == wanted
+    assert tuple(found[0]) == WORDS
+    assert page_rows(peak_loads(results, ["beams/r*"]).peaks)[0].keys() == found[0].keys()
 
 
 @pytest.mark.slow
