@@ -45,6 +45,7 @@ HUB = re.search(r"```toml title=pd.toml\n(.*?)```", (PAGES / "robust.md").read_t
 OVER = ("--least", "peak", "--decay", "0.05", "--starts", "1", "--json")
 
 
+@pytest.mark.slow
 def test_a_tuned_case_is_read_again_to_the_same_margins(tmp_path):
     """Gains of [gains], and the other one by its entry; what --set gives is in the file, too."""
     path, tuned = tmp_path / "hub.toml", tmp_path / "tuned.toml"

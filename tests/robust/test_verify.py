@@ -110,6 +110,7 @@ def test_unmodelled_dynamics_run_in_time_have_the_poles_of_their_polynomial(at):
         assert np.min(np.abs(np.append(poles, -a) - each.pole)) < 1e-6 * abs(each.pole)
 
 
+@pytest.mark.slow
 def test_laws_with_a_reference_are_not_run_with_unmodelled_dynamics():
     def slewed(inertia=300.0):
         model = rigid(inertia)

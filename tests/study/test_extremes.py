@@ -42,7 +42,7 @@ def first_peak(k, c):
     return RATE / w * cmath.exp(-s / d * cmath.atan(d / s))
 
 
-@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("sign", [pytest.param(1.0, marks=pytest.mark.slow), -1.0])
 def test_peaks_between_output_times(tmp_path, sign):
     case = tmp_path / "block.toml"
     case.write_text(BLOCK.replace(f"rates = [{RATE}]", f"rates = [{sign * RATE}]"))

@@ -138,7 +138,7 @@ def on_unlike_bearings(speed):
     return model
 
 
-@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("count", [2, *(pytest.param(each, marks=pytest.mark.slow) for each in (3, 4))])
 def test_critical_speeds_of_a_close_pair_are_of_the_modes_there(count):
     """Lines at rest become whirls, either of which is like each line: critical speeds exchanged them."""
     speeds = np.linspace(1.0, 600.0, count)

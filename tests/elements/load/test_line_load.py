@@ -341,6 +341,7 @@ def test_exact_tangent_of_exact_beams():
     check_tangent_of_exact_beams()
 
 
+@pytest.mark.slow
 def test_tangent_of_exact_beams_stays_within_its_arrays():
     """The same in plain Python, where numpy refuses an index past the end of an array; compiled it would overwrite."""
     words = f"import runpy; runpy.run_path({__file__!r})['check_tangent_of_exact_beams'](1)"
