@@ -143,11 +143,8 @@ class SolidStresses:
             free = growth[:, None] * shape_functions(kind, points)[0].T[:, None]
             return np.concatenate([B[0], -free], axis=2), G[0]
 
-        C, (B, G), (wanted, inside) = (
-            material.stiffness,
-            strained(block.points),
-            strained(np.vstack([at.mean(axis=0), at]).T),
-        )
+        C, (B, G) = material.stiffness, strained(block.points)
+        wanted, inside = strained(np.vstack([at.mean(axis=0), at]).T)
         across, own = (worked(G[None], C, each[None], volumes)[0] for each in (B, G))
         system = prop.whole("CORDM")
         axes = self.data.axes_at(prop, system, self.nodes[cell[: len(at)]].mean(axis=0))

@@ -237,12 +237,9 @@ def moment_balance(system: System, name: str, frames: Frames) -> Floats:
 
 def momentum_sizes(system: System, frames: Frames) -> tuple[Floats, Floats]:
     """Sums of the sizes of the momenta (k,), N s, and of the angular momenta (k,), N m s, of all bodies and nodes."""
-    still, (first, turning, _), numbers = (
-        np.zeros_like(frames.v),
-        system.layout.numbers.groups[1],
-        system.layout.numbers,
-    )
-    three, q = np.arange(3), frames.q
+    q, still, numbers = frames.q, np.zeros_like(frames.v), system.layout.numbers
+    first, turning, _ = numbers.groups[1]
+    three = np.arange(3)
     momenta = system.residual(frames.u, q, still, frames.v) - system.residual(frames.u, q, still, still)
     linear = momenta[:, first[:, None] + three]
     angular = cross(q[:, numbers.frame_q[numbers.moving, None] + three], linear)
