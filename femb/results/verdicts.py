@@ -263,8 +263,8 @@ def _momenta(results: Results) -> Iterator[Verdict]:
         # With parts that move against each other the momentum may be far smaller than theirs.
         scale = max(size, largest(results.audit[f"{name}_size"]) if f"{name}_size" in results.audit else 0.0)
         if word == "angular":
-            wheels = [each["momentum"] for each in results.of_table("wheels").values() if "momentum" in each]
-            scale = max(scale, largest(sum(map(np.abs, wheels), np.zeros(1))))
+            turning = [group["momentum"] for group in results.groups() if "momentum" in group]
+            scale = max(scale, largest(sum(map(np.abs, turning), np.zeros(1))))
         value = f"changes by {change:.2g} {unit}, largest {size:.3g} {unit}"
         yield Verdict(f"{word} momentum", value, *_of_momentum(results, word, change, scale))
 
