@@ -44,15 +44,15 @@ from femb.numerics.compiler.traced import (
 from femb.numerics.vector3 import attitude, scatter, still, turned_about
 
 # index (n, 7) int: of each wheel the frame's indices IN_Q and IN_V, those of its ANGLE in q and its SPEED in v, the
-# first of its INPUTS (torque of the motor, command, sign of the speed while that is at its limit), its FIRST row of
-# ``harmonics`` and the row after its LAST. data (n, 22): AXIS, E1 and E2 in frame axes, its CENTRE in the frame, its
-# SPIN inertia, STATIC and DYNAMIC imbalance, the numbers of its FRICTION: coulomb, static less coulomb, Stribeck speed,
-# transition speed and viscous, the MOST speed and the most POWER. harmonics (m, 6): ORDER, RADIAL and AXIAL force,
-# ROCKING and AXIAL_TORQUE by the square of the speed, PHASE.
+# first of its INPUTS (torque of the motor, command, sign of the speed while that is at its limit, one once the motor
+# has failed), its FIRST row of ``harmonics`` and the row after its LAST. data (n, 22): AXIS, E1 and E2 in frame axes,
+# its CENTRE in the frame, its SPIN inertia, STATIC and DYNAMIC imbalance, the numbers of its FRICTION: coulomb, static
+# less coulomb, Stribeck speed, transition speed and viscous, the MOST speed and the most POWER. harmonics (m, 6):
+# ORDER, RADIAL and AXIAL force, ROCKING and AXIAL_TORQUE by the square of the speed, PHASE.
 IN_Q, IN_V, ANGLE, SPEED, INPUTS, FIRST, LAST = range(7)
 AXIS, E1, E2, CENTRE, SPIN, STATIC, DYNAMIC, FRICTION, MOST, POWER = 0, 3, 6, 9, 12, 13, 14, 15, 20, 21
 ORDER, RADIAL, AXIAL, ROCKING, AXIAL_TORQUE, PHASE = range(6)
-INPUTS_OF_EACH = 3
+INPUTS_OF_EACH = 4
 # Least number of steps in a period of the fastest disturbance, of methods of order 5 and higher: see the page.
 STEPS_A_PERIOD = 8.0
 
@@ -217,8 +217,9 @@ def friction(data, speed):
 @inlined
 def motor(index, data, u, speed):
     """The torque of the motor: within its power, and at the limit of the speed what holds it there, where the command
-    exceeds that: equations (4a) and (4b)."""
-    torque, side = u[index[INPUTS]] + u[index[INPUTS] + 1] + 0.0 * speed, u[index[INPUTS] + 2]
+    exceeds that, equations (4a) and (4b); none once it has failed."""
+    works, side = 1.0 - u[index[INPUTS] + 3], u[index[INPUTS] + 2]
+    torque = works * (u[index[INPUTS]] + u[index[INPUTS] + 1]) + 0.0 * speed
     if abs(of_one(torque) * of_one(speed)) > data[POWER]:
         torque = limited(torque, speed, data[POWER])
     if side != 0.0 and of_one(torque) * side > 0.0:

@@ -18,7 +18,7 @@ from femb.elements.body.body import RigidBody
 from femb.elements.item import Item, ItemStates, is_set
 from femb.elements.marker import Hosted, Place, axes_of
 from femb.layout.commands import Command
-from femb.layout.discrete import DiscreteState, Update
+from femb.layout.discrete import Crossing, DiscreteState, Update
 from femb.layout.element import Batch, Input, OutputRows, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.numbering import InternalQuantity
@@ -181,6 +181,8 @@ class ReactionWheel(Hosted, Item):
     max_speed: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
     """at which the motor gives what holds it, against friction and the turn of the body, while its command exceeds
     that"""
+    fails_at: Annotated[float | None, Unit("s"), POSITIVE] = None
+    """the instant from which the motor gives no torque, whatever is commanded; friction stays"""
     static_imbalance: Annotated[float, Unit("kg m"), NOT_NEGATIVE] = 0.0
     """mass times distance of its mass centre from the axis"""
     dynamic_imbalance: Annotated[float, Unit("kg m2"), NOT_NEGATIVE] = 0.0
@@ -281,7 +283,8 @@ class ReactionWheel(Hosted, Item):
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Its speed beside the velocities of its frame; ``command`` (N m), ``clips``, the number of commands that were
-        clipped, and ``limit``, the sign of a speed that the motor holds at its limit, zero while it does not."""
+        clipped, ``limit``, the sign of a speed that the motor holds at its limit, zero while it does not, and
+        ``failed``, one once the motor has failed."""
         frame = layout.station(self.on).frame
         if not layout.frames[frame].freedom:
             word, host = ("body", self.body) if self.body is not None else ("beam", self.beam)
@@ -294,6 +297,20 @@ class ReactionWheel(Hosted, Item):
         limit = layout.add_discrete(self.key("limit"), float(np.sign(self.speed) * (abs(self.speed) >= most)))
         if self.max_speed is not None:
             self._add_limit(layout, limit, most)
+        failed = layout.add_discrete(self.key("failed"), 0.0)
+        if self.fails_at is not None:
+            instant = Crossing(-1, self.fails_at)
+            layout.add_update(
+                Update(
+                    self.key("failure"),
+                    change=lambda t, state, discrete: {failed: 1.0},
+                    zero=lambda t, state, discrete: instant.value(t, state),
+                    crossing=lambda discrete: instant,
+                    watched=lambda discrete: discrete[failed] == 0.0,
+                    direction=1,
+                    recorded=True,
+                )
+            )
 
     def _add_limit(self, layout: Layout, limit: str, most: float) -> None:
         """The updates at the largest speed: held once reached, released where the command is below what that takes."""
@@ -357,7 +374,7 @@ class ReactionWheel(Hosted, Item):
         return min(max(value, -most), most)
 
     def inputs(self) -> tuple[Input, ...]:
-        """The torque of the motor, its command, and the sign of a speed that is at its limit."""
+        """The torque of the motor, its command, the sign of a speed that is at its limit, and whether it has failed."""
         torque = Input(
             1,
             self.own_torque if callable(self.torque) else Constant(self.own_torque(0.0)),
@@ -365,7 +382,7 @@ class ReactionWheel(Hosted, Item):
             label=self.key("torque"),
             unit="N m",
         )
-        return torque, *(Input.of_array(self.key(word)) for word in ("command", "limit"))
+        return torque, *(Input.of_array(self.key(word)) for word in ("command", "limit", "failed"))
 
     @staticmethod
     def batches(items: list["ReactionWheel"], layout: Layout, model: ModelView) -> list[Batch]:
@@ -399,7 +416,8 @@ class ReactionWheel(Hosted, Item):
         speed."""
         limit = inf if self.max_torque is None else self.max_torque
         columns = None
-        if hasattr(layout, "n_v") and self.max_speed is None and self.max_power is None:
+        limits = self.max_speed, self.max_power, self.fails_at
+        if hasattr(layout, "n_v") and limits == (None, None, None):
             columns = np.zeros((1, layout.n_v))
             columns[0, self.place(layout)] = 1.0
         held: dict[str, Any] = {}

@@ -648,7 +648,33 @@ def test_a_wheel_that_starts_at_its_limit_stays_there():
     assert freed.wheels["w"].speed[-1] > -1.0
 
 
+@pytest.mark.parametrize("limits", [{}, {"max_speed": 20.0, "max_torque": 0.5}])
+@pytest.mark.parametrize("controlled", [{"period": 0.1}, {"period": 0.1, "delay": 0.03}])
+def test_a_wheel_that_fails_leaves_the_hub_as_it_turns(controlled, limits):
+    """Between two samples: up to then nothing differs, from then on nothing changes the speed of hub and wheel."""
+    found = {}
+    for word, fails in (("works", {}), ("fails", {"fails_at": 5.05})):
+        wheel = femb.ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=J_S, **limits, **fails)
+        model = hub_with(wheel, angular_velocity=(0, 0, 0.1))
+        law = femb.PDController("pd", "bodies.hub", rate="bodies.hub", wheels=["w"], bandwidth=0.5, **controlled)
+        model.add(law)
+        found[word] = femb.simulate(model, duration=10.0, rtol=1e-9, output_interval=0.05)
+    works, fails = (each.wheels["w"].speed for each in found.values())
+    before = found["fails"].time <= 5.0501
+    np.testing.assert_allclose(fails[before], works[before], rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(fails[~before], fails[before][-1], rtol=1e-10)
+    assert np.abs(works[~before] - works[before][-1]).max() > 0.5
+    np.testing.assert_array_equal(found["fails"].wheels["w"].torque[~before], 0.0)
+    assert [each.name for each in found["fails"].events] == ["wheels.w.failure"]
+
+
+def test_a_wheel_that_will_fail_is_linear_before():
+    model = hub_with(femb.ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=J_S, fails_at=5.0))
+    assert np.abs(femb.linearize(model).B).max() > 0.0
+
+
 BAD = [
+    ({"fails_at": 0.0}, r"w\.fails_at: got 0\.0, must be greater than 0"),
     ({"body": None}, r"w\.body: got body = None and beam = None, wanted one of the two"),
     ({"body": "ground"}, r"w\.body: got 'ground', which is fixed: a wheel there moves nothing"),
     ({"body": "moon"}, r"w\.body: got 'moon', which is not in the model"),
