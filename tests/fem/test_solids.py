@@ -12,6 +12,7 @@ from femb.fem.checks import properties
 from femb.fem.model import as_csc
 from femb.fem.reduce import interfaces_of
 from femb.fem.reduction import Keep
+from femb.fem.solid_shapes import NODES, quadrature, reference_places, shape_functions
 
 MASS = 2700.0 * np.prod(SIZE)
 KINDS = ("tetra", "tetra10", "hexahedron", "hexahedron20", "hexahedron27")
@@ -51,6 +52,28 @@ def test_a_uniform_strain_has_the_exact_energy(kind):
     lame, shear = 7e10 * 0.3 / (1.3 * 0.4), 7e10 / 2.6
     energy = (lame * np.trace(strain) ** 2 + 2.0 * shear * np.sum(strain**2)) * np.prod(SIZE)
     assert u @ (model.stiffness @ u) == pytest.approx(energy, rel=1e-12)
+
+
+def placed(kind, points):
+    """Places (..., 3) of points of a reference cell: those of pyramids have four sides that meet in the apex."""
+    x = np.array(points, dtype=float)
+    if kind.startswith("pyramid"):
+        x[..., :2] = 0.5 + (x[..., :2] - 0.5) * (1.0 - x[..., 2:])
+    return x
+
+
+@pytest.mark.parametrize("kind", NODES)
+def test_shapes_are_one_at_their_nodes_and_give_places_and_volumes(kind):
+    nodes, (points, weights) = reference_places(kind), quadrature(kind, 5)
+    values, slopes = shape_functions(kind, points)
+    places = placed(kind, nodes)
+    np.testing.assert_allclose(shape_functions(kind, nodes.T)[0], np.eye(len(nodes)), atol=1e-12)
+    np.testing.assert_allclose(values.sum(axis=0), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(values.T @ places, placed(kind, points.T), atol=1e-12)
+    volumes, (x, _, z) = weights * np.linalg.det(np.einsum("bip,bj->pij", slopes, places)), places.T @ values
+    # the integrals of 1 and of x^2 z
+    wanted = {"t": (1 / 6, 1 / 360), "h": (1, 1 / 6), "w": (1 / 2, 1 / 24), "p": (1 / 3, 17 / 720)}[kind[0]]
+    assert (volumes.sum(), volumes @ (x * x * z)) == pytest.approx(wanted, rel=1e-12)
 
 
 @pytest.mark.parametrize(("kind", "first", "second"), [("rigid", 33.198, 49.678), ("mean", 32.626, 48.812)])

@@ -84,6 +84,8 @@ def test_file(plant, tmp_path):
         )
         for entry, effector in zip(document[name], found.effectors, strict=True):
             assert entry == effector.parameters
+            starts = ("rhoInit", "rhoDotInit", "thetaInit", "thetaDotInit")
+            assert [entry[word] for word in starts if word in entry] == [0.0, 0.0]
             assert entry["name"].endswith("mode 1")
         assert sum(len(document[word]) for word in document if isinstance(document[word], list)) == 2
 

@@ -7,6 +7,7 @@ from models import of_parts, refuses, steps_to, stiff
 import femb
 from femb import Run
 from femb.linear import linearize, periodic
+from femb.linear.report import periodic_motion
 from femb.profiles import Sine
 from femb.steppers import make_stepper
 from femb.system.system import System
@@ -120,6 +121,13 @@ def test_free_body_in_own_axes():
     nutation = 2.0 * np.sqrt((2.0 - 1.0) * (2.0 - 1.4) / (1.0 * 1.4))
     assert np.min(np.abs(found.multipliers - np.exp(1j * np.pi * nutation))) < 1e-9
     assert np.min(np.abs(wanted - np.exp(1j * np.pi * nutation))) < 1e-12
+    motion, text = periodic_motion(model, np.pi)
+    head, _, _, *rows = text.splitlines()
+    assert head == f"{len(motion.states)} states; periodic motion of 3.14159 s; no small motion grows"
+    table = np.array([row.split() for row in rows], dtype=float)
+    upper = motion.multipliers[motion.multipliers.imag >= 0.0]
+    np.testing.assert_allclose(table[:, 0] * np.exp(1j * np.pi * table[:, 2]), upper, atol=1e-4)
+    assert np.min(np.abs(table[:, 2] - (2.0 - nutation))) < 1e-5  # of multipliers in the upper half of the plane
 
 
 def boom_on_an_axle(rate, stiffness=1e6):

@@ -59,8 +59,16 @@ def test_the_proof_of_a_rigid_axis_is_that_of_hold_and_delay_in_closed_form():
         assert found.found == pytest.approx(wanted, rel=2.0 * case.held + 1e-6)
     assert 1e-5 < case.held < 0.05
     assert case.why == ""
-    assert "not proved of the samples, but of continuous laws" in case.table()
-    assert "proved  " not in case.table()
+    assert case.boxes == 1 < case.frequencies
+    table = case.table()
+    assert f"continuous: for all frequencies, in 1 part of the ranges, by the scalings of {case.frequencies} " in table
+    assert "not proved of the samples, but of continuous laws" in table
+    assert "proved  " not in table
+    _, rows = table.split(f"{CHANNEL}: opened here, with the others closed\n")
+    peak = case["sensitivity_peak", CHANNEL]
+    wanted = [f"{value:.6g}" for value in (peak.nominal, peak.found, peak.continuous, peak.omega)]
+    assert rows.splitlines()[2].split() == ["sensitivity", "peak", *wanted, "inertia", "=", "80"]
+    assert f"largest growth of a pole that was found: {case.growth:.6g} 1/s" in table
     with pytest.raises(femb.ModelError):
         case["stability_radius", ""]
 

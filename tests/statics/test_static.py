@@ -484,6 +484,30 @@ def test_a_wheel_with_nothing_against_it():
     assert list(results.neutral_motions) == [1, 1]
 
 
+def test_motions_along_axes_that_are_askew_have_names_and_a_straight_path_takes_twice_the_first_step():
+    """A body of 10 N on a spring of 100 N/m, beside two that nothing holds."""
+    model, skew = femb.Model(), (0.6, -0.8, 0.0)
+    held = model.add(femb.RigidBody("held", mass=1.0, inertia=1.0))
+    for name, kind, axis in (
+        ("held", femb.Prismatic, X),
+        ("slide", femb.Prismatic, skew),
+        ("rotor", femb.Revolute, skew),
+    ):
+        if name != "held":
+            model.add(femb.RigidBody(name, mass=2.0, inertia=3.0))
+        model.add(kind(f"{name} joint", femb.JointEnd("ground", axis=axis), femb.JointEnd(name, axis=axis)))
+    model.add(femb.SpringDamper("s", femb.Ground().at((-1, 0, 0)), held.at(), stiffness=100.0, free_length=1.0))
+    model.add(femb.Load("P", body="held", force=(10.0, 0, 0)))
+    results = femb.static(model, steps=10, arc_length=True)
+    assert set(results.neutral_motions) == {2}
+    start, _, names = results.message.partition("tell: ")
+    assert start.startswith("2 motions of joints have no stiffness")
+    wanted = {f"{words} (-0.60, 0.80, 0.00)" for words in ("rotor turns about", "slide moves along")}
+    assert set(names.split("; ")) == wanted
+    np.testing.assert_allclose(results.bodies["held"].position[:, 0], 0.1 * results.load_factor, atol=1e-9)
+    np.testing.assert_allclose(np.diff(results.load_factor)[:5], [0.1, 0.15, 0.2, 0.2, 0.2], rtol=2e-3)
+
+
 # Unstable equilibria in words
 
 

@@ -327,11 +327,11 @@ def test_other_searches_find_it_too(optimizer, precision, most):
     assert len(found) <= most
 
 
-def hinged(stiffness=50.0, mass=2.0):
+def hinged(stiffness=50.0, mass=2.0, spin=0.1):
     if stiffness > 90.0:
         raise ModelError("stiffness: too stiff for this test")
     model = femb.Model("mass on a spring")
-    model.add(femb.RigidBody("mass", mass=mass, inertia=1.0, position=(1.0, 0, 0)))
+    model.add(femb.RigidBody("mass", mass=mass, inertia=1.0 + spin**2, position=(1.0, 0, 0)))
     model.add(femb.Prismatic("rail", femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("mass")))
     start, end = femb.SpringEnd(anchor=(-1, 0, 0)), femb.SpringEnd(body="mass")
     model.add(femb.SpringDamper("spring", start, end, stiffness=stiffness, free_length=2.0))
@@ -348,6 +348,22 @@ def test_a_failed_run_halves_the_step_and_a_limit_of_frequency_holds():
     found = sweep(study)
     assert found.failed.any()
     assert 85.0 < found["stiffness"][found.best] <= 90.0
+
+
+def test_the_least_mass_below_a_frequency_and_its_multipliers_are_in_closed_form():
+    """m = k/(2 pi f)^2 of the least k; the search starts from the case, in ranges with logarithms and without."""
+    bounds = {"stiffness": (40.0, 85.0), "mass": (1.4, 2.5), "spin": (-0.5, 1.0)}
+    study = Study(
+        hinged, {name: {"kind": "uniform", "low": low, "high": high} for name, (low, high) in bounds.items()},
+        {"frequency": {"kind": "natural_frequency"}, "m": {"kind": "mass"}},
+        constraints={"frequency": {"largest": 0.8}}, best="least m", design="optimize", runs=12,
+    )  # fmt: skip
+    found, squared = sweep(study), (2.0 * np.pi * 0.8) ** 2
+    assert [found[name][0] for name in bounds] == pytest.approx([50.0, 2.0, 0.1], rel=1e-12)
+    assert (found["stiffness"][found.best], found["mass"][found.best]) == pytest.approx((40.0, 40.0 / squared))
+    slopes = {"frequency largest": -2.0 * 40.0 / squared / 0.8, "stiffness low": 1.0 / squared}
+    assert found.multipliers == pytest.approx(slopes, rel=1e-6)
+    assert "search by slsqp from 1 start" in "\n".join(found.judged())
 
 
 def test_gradients_that_are_not_there_are_named():

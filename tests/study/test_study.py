@@ -128,6 +128,8 @@ def test_studies_in_python_are_checked_in_the_same_words():
         "run.duration", "run.rtol", "variables.mass.standard_deviation", "outputs.x.kind",
     ]  # fmt: skip
     refuses("case: got 3, wanted the path of a case file", Study, 3, table, output)
+    for key in (" ", [], ["bodies.mass.mass", 3]):
+        refuses("key: got .*wanted an entry of the case", Study, build, {"m": table["m"] | {"key": key}}, output)
     with pytest.raises(ModelError, match="run: is that of the case file"):
         Study("case.toml", {"m": {"values": [1.0], "key": "run.rtol"}}, output, run={"duration": 1.0})
     refuses(r"outputs: got \{\}, wanted at least one table", Study, build, table, {})

@@ -52,6 +52,9 @@ def test_unlike_bearings_are_named_at_any_rate(rate, part, laws):
     names = r"loads\.bearing0" if laws else r"springs\.spring0, springs\.spring1"
     with pytest.raises(femb.ModelError, match=f"not steady: {names}.* not turn with the structure of 'ground'"):
         femb.modes(disc(rate, (STIFFNESS, part * STIFFNESS), 1e3, laws), damped=True, start="equilibrium")
+    assert (
+        "not turn with the structure" in femb.linearize(disc(rate, (STIFFNESS, part * STIFFNESS), 1e3, laws)).unsteady
+    )
 
 
 @pytest.mark.filterwarnings("ignore:the start is an unstable equilibrium")
