@@ -1,5 +1,7 @@
 """The operations of kernels, counted: ``python operations.py`` prints them, in a process without compilation.
 
+``python operations.py 8`` takes a chain of eight elements in place of a hundred.
+
 The kernels run as Python (NUMBA_DISABLE_JIT) on arrays of numbers that count additions, multiplications, divisions and
 functions. See ``bench_bound.py``.
 """
@@ -19,7 +21,7 @@ from femb.system.system import System
 COARSE = Tolerances(1e-4, 1e-3, 1e-5)
 
 
-def problems() -> dict[str, tuple[System, Run]]:
+def problems(elements: int = 100) -> dict[str, tuple[System, Run]]:
     """Systems and runs without output."""
     from bench_models import chain
 
@@ -27,7 +29,10 @@ def problems() -> dict[str, tuple[System, Run]]:
 
     return {
         "satellite, N = 2": (System(model(2)), Run(duration=1.0, rtol=1e-5)),
-        "chain of 100 elements": (System(chain(100, ExactBeam)), Run(duration=0.05, rtol=1e-3, atol=COARSE)),
+        f"chain of {elements} elements": (
+            System(chain(elements, ExactBeam)),
+            Run(duration=0.05, rtol=1e-3, atol=COARSE),
+        ),
     }
 
 
@@ -98,14 +103,14 @@ def counted(kernel: Any, args: list[Any]) -> int:
     return Number.done
 
 
-def count_all() -> dict[str, dict[str, int]]:
+def count_all(elements: int) -> dict[str, dict[str, int]]:
     """Operations of the real kernels at one state, in a process without compilation."""
     from femb.elements.exact.batch import ExactBatch
     from femb.numerics.block_kernels import factor, solve
     from femb.numerics.element_ranges import NO_ROWS
 
     result = {}
-    for name, (system, _) in problems().items():
+    for name, (system, _) in problems(elements).items():
         u, q, v = system.inputs_at(0.0, system.q0, system.v0), system.q0, system.v0
         batch: Any = next(each for each in system.batches if isinstance(each, ExactBatch))
         one, out = (u[None], q[None], v[None], v[None]), np.zeros((1, system.n_v))
@@ -130,4 +135,4 @@ def count_all() -> dict[str, dict[str, int]]:
 
 if __name__ == "__main__":
     sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-    print(json.dumps(count_all()))
+    print(json.dumps(count_all(int((sys.argv[1:] or [100])[0]))))
