@@ -79,13 +79,15 @@ class ExactProducts:
     def _product(self, strained: Callable[[Floats], Floats], others: Floats, x: Motion) -> Motion:
         axes = self.others[2]
 
-        def product(x: Floats) -> Floats:
-            own = strained(x) if axes is None else axes.T @ strained(axes @ x)
-            whole = np.append(x, np.zeros(self.system.n_c))
-            result: Floats = own + self.system.solver.multiply(others, whole)[: self.system.n_v]
-            return result
-
-        return of_columns(product, x)
+        if np.iscomplexobj(x):
+            return cast(
+                "Motion", self._product(strained, others, x.real) + 1j * self._product(strained, others, x.imag)
+            )
+        columns: Floats = x.reshape(len(x), -1)
+        own = strained(columns) if axes is None else axes.T @ strained(axes @ columns)
+        whole = np.vstack([columns, np.zeros((self.system.n_c, columns.shape[1]))])
+        rest = self.system.solver.multiply_columns(others, whole)[: self.system.n_v]
+        return cast("Motion", (own + rest).reshape(x.shape))
 
     @cached_property
     def others(self) -> "tuple[Floats, Floats, csr_array | None]":
@@ -203,34 +205,30 @@ class StrainForces:
         )
 
     def __call__(self, x: Floats) -> Floats:
-        """K_s x (n_v,)."""
+        """K_s x (n_v, k)."""
         moved = x[self.places]
-        out: Floats = self.internal @ x
+        out: Floats = self.internal @ x + self.turned(x)
         relative = self._relative(moved, self.second, self.first)
-        on_first, on_second = (np.einsum("eij,ej->ei", by, relative) for by in (self.by_first, self.by_second))
+        on_first, on_second = self.by_first @ relative, self.by_second @ relative
         if not np.any(self.forces):
             # what little rounding adds to the forces of an element has no sum
             on_second[:, :3] = -on_first[:, :3]
         forces = np.zeros_like(moved)
         for frames, on in ((self.first, on_first), (self.second, on_second)):
-            for k in range(6):
-                forces[:, k] += np.bincount(frames, on[:, k], len(forces))
+            np.add.at(forces, frames, on)
         out[self.places] += forces
-        out += self.turned(x)
-        products = np.sum(self.rows * self._relative(moved, self.of_frame, self.to_frame), axis=1)
-        return out + np.bincount(self.row, products, len(out))
+        np.add.at(out, self.row, (self.rows[:, None] @ self._relative(moved, self.of_frame, self.to_frame))[:, 0])
+        return out
 
     def turned(self, x: Floats) -> Floats:
-        """(n_v,) the change of the forces of elements as they turn with their frames, by displacements x (n_v,)."""
+        """(n_v, k) the change of the forces of elements as they turn with their frames, by displacements x (n_v, k)."""
         out = np.zeros_like(x)
-        out[self.places[:, :3]] = rotations.cross(
-            np.einsum("fij,fj->fi", self.axes, x[self.places[:, 3:]]), self.forces
-        )
+        out[self.places[:, :3]] = -rotations.cross_matrix(self.forces) @ (self.axes @ x[self.places[:, 3:]])
         return out
 
     def _relative(self, moved: Floats, frames: Ints, to: Ints) -> Floats:
-        """(e, 6): motions of frames less those that they have with the frames ``to`` as one rigid body."""
-        turn, relative = np.einsum("eij,ej->ei", self.axes[to], moved[to, 3:]), moved[frames] - moved[to]
-        relative[:, :3] -= rotations.cross(turn, self.positions[frames] - self.positions[to])
-        relative[:, 3:] = moved[frames, 3:] - np.einsum("eji,ej->ei", self.axes[frames], turn)
+        """(e, 6, k): motions of frames less those that they have with the frames ``to`` as one rigid body."""
+        turn, relative = self.axes[to] @ moved[to, 3:], moved[frames] - moved[to]
+        relative[:, :3] += rotations.cross_matrix(self.positions[frames] - self.positions[to]) @ turn
+        relative[:, 3:] = moved[frames, 3:] - np.swapaxes(self.axes[frames], 1, 2) @ turn
         return relative
