@@ -125,7 +125,7 @@ class Balance:
         """(P + D,) speeds relative to the frame of the orbit, without the rounding of typed numbers."""
         if not self.turn[0].any():
             return self.chart.speeds
-        extents = np.array([self.extent(unit) for unit in np.eye(len(self.orbital))])
+        extents = self.extents(np.eye(len(self.orbital)))
         relative = self.chart.speeds - self.orbital
         return np.where(np.abs(relative) * extents <= TYPED * float(np.linalg.norm(self.turn[0])), 0.0, relative)
 
@@ -143,8 +143,7 @@ class Balance:
         size: Floats = H[:, : chart.free].T @ parts + np.abs(chart.geometric_stiffness)
         # rounding of forces: that of the largest one, and the force of a displacement by its own rounding
         force = max(self.largest_force, float(np.max(size, initial=0.0)) / 16.0)
-        rotated = [force * self.extent(unit, internal=False) for unit in np.eye(H.shape[1])]
-        return size + rotated
+        return size + force * self.extents(np.eye(H.shape[1]), internal=False)
 
     @cached_property
     def nonzero_stiffness(self) -> Bools:
@@ -181,14 +180,18 @@ class Balance:
     def extent(self, change: Floats, internal: bool = True) -> float:
         """The largest rotation (rad), displacement (relative to the structure's size) and, with ``internal``, internal
         coordinate of a change of the coordinates."""
+        return float(self.extents(change[:, None], internal)[0])
+
+    def extents(self, changes: Floats, internal: bool = True) -> Floats:
+        """(k,) ``extent`` of changes (P, k)."""
         layout = self.point.system.layout
-        pose = np.abs(self.chart.H[:, : len(change)] @ change)
+        poses = np.abs(self.chart.H[:, : len(changes)] @ changes)
         for frame, j in zip(layout.frames, layout.frame_v, strict=True):
             if frame.freedom:
-                pose[j : j + 3] /= self.size
+                poses[j : j + 3] /= self.size
         if not internal:
-            pose[layout.internal_v] = 0.0
-        return float(np.max(pose, initial=0.0))
+            poses[layout.internal_v] = 0.0
+        return np.asarray(np.max(poses, axis=0, initial=0.0))
 
     def rounding_of(self, change: Floats) -> Floats:
         """(P,) the rounding error of K times a change."""
