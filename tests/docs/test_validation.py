@@ -34,35 +34,6 @@ def test_values_of_other_programs_are_within_their_bounds(word, count):
     assert not [row for row in rows if not row["error"] < row["bound"]]
 
 
-# Problems of the literature of a second or less.
-CHEAP = {
-    "validation_literature": ("elastica", "stretched", "geradin", "bend", "princeton", "frequencies"),
-    "validation_motion": ("pendulum", "satellites"),
-    "validation_robust": ("reduction", "thin", "budgets"),
-}
-
-
-def check_literature(module, names):
-    page = {
-        (row["problem"], row["quantity"], row["source"]): row
-        for rows in (stored()[word] for word in ("LITERATURE", "ROBUST", "SENSITIVITIES"))
-        for row in rows
-    }
-    for name in names:
-        for row in getattr(script(module), name)():
-            wanted = page[row.problem, row.quantity, row.source]
-            assert row.error < row.bound, row
-            assert list(row.reference) == wanted["reference"]
-            size = max(abs(x) for x in row.reference) or 1.0
-            np.testing.assert_allclose(row.found, wanted["found"], rtol=0.0, atol=0.1 * row.bound * size)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("module", CHEAP)
-def test_cheap_values_of_the_literature_are_those_of_the_page(module):
-    check_literature(module, CHEAP[module])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "word"),
@@ -70,8 +41,18 @@ def test_cheap_values_of_the_literature_are_those_of_the_page(module):
      ("sensitivities", "OTHERS")],
 )  # fmt: skip
 def test_all_values_of_the_literature_are_those_of_the_page(name, word):
-    module = f"validation_{name}"
-    check_literature(module, [problem.__name__ for problem in getattr(script(module), word)])
+    page = {
+        (row["problem"], row["quantity"], row["source"]): row
+        for rows in (stored()[word] for word in ("LITERATURE", "ROBUST", "SENSITIVITIES"))
+        for row in rows
+    }
+    for problem in getattr(script(f"validation_{name}"), word):
+        for row in problem():
+            wanted = page[row.problem, row.quantity, row.source]
+            assert row.error < row.bound, row
+            assert list(row.reference) == wanted["reference"]
+            size = max(abs(x) for x in row.reference) or 1.0
+            np.testing.assert_allclose(row.found, wanted["found"], rtol=0.0, atol=0.1 * row.bound * size)
 
 
 def table(word):
@@ -92,47 +73,25 @@ def table(word):
 PEERS = {"PULSE": "fmpy", "SUMS": "pyyeti"}
 
 
-def check(word, values):
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "word",
+    ["STATICS", "CRITICAL", "MODES", "PULSE", "TRUNCATION", "SUMS", "SHAKE", "PEAKS", "SHELLS", "TRANSFER"],
+)
+def test_all_errors_are_those_of_the_page(word):
     if word in PEERS:
         pytest.importorskip(PEERS[word], reason=f"{PEERS[word]} is not installed")
-    page = table(word)[1]
-    group = problems().GROUPS[word]
+    group, (values, page) = problems().GROUPS[word], table(word)
+    assert values == list(group.values)
     names = set()
     for problem in group.problems:
-        for value in values:
+        for value in group.values:
             for name, error in problem(value).items():
                 names.add(name)
                 wanted = page[name][value]
                 if max(wanted, error) > ROUNDING:
                     assert error == pytest.approx(wanted, rel=0.06), (name, value)
     assert names == set(page)
-
-
-# One column of each table, of short runs.
-QUICK = {"STATICS": 8, "CRITICAL": 4, "MODES": 8, "PULSE": 0.1, "TRUNCATION": 3, "SUMS": 6, "SHAKE": 8, "PEAKS": 4}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("word", QUICK)
-def test_errors_of_one_column_are_those_of_the_page(word):
-    check(word, [QUICK[word]])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("word", [*QUICK, "SHELLS", "TRANSFER"])
-def test_all_errors_are_those_of_the_page(word):
-    group = problems().GROUPS[word]
-    assert table(word)[0] == list(group.values)
-    check(word, group.values)
-
-
-@pytest.mark.slow
-def test_cheap_errors_of_shells_are_those_of_the_page():
-    page = table("SHELLS")[1]
-    shells = script("validation_shells")
-    for problem in (shells.leissa, shells.laminate, shells.strip, shells.cylinder):
-        for name, error in problem(4).items():
-            assert error == pytest.approx(page[name][4], rel=0.06), name
 
 
 BOUNDS = [
