@@ -5,6 +5,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shlex
 from functools import cache
 from pathlib import Path
 
@@ -21,7 +22,7 @@ FOLDER = "FEMB_TEST_RUNS"  # the variable of the environment that conftest sets
 def command(verb: str, case: str, overrides: tuple[str, ...] = ()) -> tuple[int, str, Path]:
     """Exit code, output and result file of an analysis of ``cases/NAME``, with what is set in it.
 
-    In the output OUT stands for the folder of the results.
+    verb : with its other words, as "static --steps 4". In the output OUT stands for the folder of the results.
     """
     folder = Path(os.environ[FOLDER])
     out = folder / hashlib.sha256(repr((verb, case, overrides)).encode()).hexdigest()[:16]
@@ -31,7 +32,7 @@ def command(verb: str, case: str, overrides: tuple[str, ...] = ()) -> tuple[int,
         if not note.exists():
             note.write_text(json.dumps(carried_out(verb, case, overrides, out)))
     code, output = json.loads(note.read_text())
-    return code, output.replace(str(out), "OUT"), out / "results.h5"
+    return code, output.replace(str(out), "OUT"), out / ("static.h5" if verb.startswith("static") else "results.h5")
 
 
 def carried_out(verb: str, case: str, overrides: tuple[str, ...], out: Path) -> tuple[int, str]:
@@ -39,7 +40,7 @@ def carried_out(verb: str, case: str, overrides: tuple[str, ...], out: Path) -> 
     before = Path.cwd()
     os.chdir(CASES.parent)
     try:
-        result = CliRunner().invoke(cli, [verb, case, *words, "--out", str(out)])
+        result = CliRunner().invoke(cli, [*shlex.split(verb), case, *words, "--out", str(out)])
     finally:
         os.chdir(before)
     return result.exit_code, result.output

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from checkout import CASES, ROOT
 from oracles.page_tables import is_printed, rows_of
+from shared_runs import command
 from shared_runs import results_of as run
 
 import femb
@@ -57,7 +58,10 @@ STEEL = {"D": 193e9 * 1e-12 / 12.0 / (1.0 - (193.0 / 150.0 - 1.0) ** 2), "nu": 1
 def folded(*overrides, **options):
     """The tape folded in statics: angle (rad) and moment (N m) of the fold, positive, and the results."""
     model = femb.load_case(CASES / "tape_spring.toml", list(overrides)).model
-    found = femb.static(model, **options)
+    return seen(femb.static(model, **options))
+
+
+def seen(found):
     return -found.joints["fold"].coordinates[:, 0], -found.drivers["fold"].force.ravel(), found
 
 
@@ -106,7 +110,8 @@ def test_tape_spring_has_the_peak_of_a_long_tape():
 
 @pytest.mark.slow
 def test_tape_spring_snaps_to_a_fold_of_constant_moment():
-    angle, moment, found = folded('drivers.fold.motion.after="-90 deg"', time=0.5, steps=40)
+    words = "static --time 0.5 --steps 40", "cases/tape_spring.toml", ("drivers.fold.motion.after=-90 deg",)
+    angle, moment, found = seen(femb.Results.read(command(*words)[2]))
     table = rows_of(PAGES / "tape_spring.md", "Moment against angle")
     even = np.radians(np.linspace(40.0, 90.0, 101))
     steady = np.interp(even, angle, moment)

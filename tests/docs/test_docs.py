@@ -97,15 +97,16 @@ def workplace(tmp_path, monkeypatch):
 
 
 def read_analysis(line: str) -> tuple[str, str, tuple[str, ...], Path]:
-    """Command, case, overrides and folder of the results of a line ``femb run ...`` or ``femb inverse ...``."""
+    """Command with its other words, case, overrides and folder of the results of a line of an analysis."""
     _, verb, case, *words = shlex.split(line)
-    overrides, out = [], Path("out") / Path(case).stem
-    for word, value in zip(words[::2], words[1::2], strict=True):
+    overrides, out, rest = [], Path("out") / Path(case).stem, iter(words)
+    for word in rest:
         if word == "--set":
-            overrides.append(value)
+            overrides.append(next(rest))
+        elif word == "--out":
+            out = Path(next(rest))
         else:
-            assert word == "--out", line
-            out = Path(value)
+            verb += f" {word}"
     return verb, case, tuple(overrides), out
 
 
@@ -126,14 +127,14 @@ def invoke(line: str, wanted: int = 0, short: bool = False) -> str:
     short : a run, of which nothing is compared, is the first hundredth of the case's, as tests/cases starts it too.
     """
     words = shlex.split(line)[1:]
-    if words[0] in ("run", "inverse") and (ROOT / words[1]).exists() and not continues(line):
+    if words[0] in ("run", "inverse", "static") and (ROOT / words[1]).exists() and not continues(line):
         verb, case, overrides, out = read_analysis(line)
         if short:
             overrides += shared_runs.start_of(ROOT / case)
         code, output, file = shared_runs.command(verb, case, overrides)
         out.mkdir(parents=True, exist_ok=True)
-        (out / "results.h5").unlink(missing_ok=True)
-        shutil.copyfile(file, out / "results.h5")
+        (out / file.name).unlink(missing_ok=True)
+        shutil.copyfile(file, out / file.name)
         output = output.replace("OUT", str(out))
     else:
         result = CliRunner().invoke(cli, words_of(line))
