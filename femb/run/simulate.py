@@ -140,7 +140,7 @@ def simulate(
             recording.keep({f"discrete/{name}": array for name, array in stepper.form.system.discrete.items()})
         finer = "rtol" if run.accuracy is None else "accuracy"
         for text in filter(None, (recording.audit_warning(run.rtol, finer), nearly_locked(stepper), spin.warning())):
-            run_summary.warning = "; ".join([run_summary.warning, text] if run_summary.warning else [text])
+            run_summary.warning = "; ".join(filter(None, (run_summary.warning, text)))
             if reporter is not None:
                 reporter.message(text)
         if accuracy is not None and asked is not None:

@@ -274,7 +274,6 @@ class TestClosedLoop:
         assert first + fourth * 1.001479452646 / 3.0 == pytest.approx(alone, abs=1e-9)
         assert abs(fourth) > 0.01
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("motion", "error", "words"),
         [
@@ -287,7 +286,7 @@ class TestClosedLoop:
             (
                 SmoothStep(1.0, 0.2, 1.1, 2.0),
                 femb.SolveError,
-                r"contradict each other at t = 0\.2\d* s: drivers\.motor and drivers\.other",
+                r"contradict each other at t = 0\.2\d* s: drivers\.motor and drivers\.other by",
             ),
         ],
     )
@@ -295,7 +294,11 @@ class TestClosedLoop:
         model = four_bar()
         model.add(femb.JointDriver("motor", "first", motion))
         model.add(femb.JointDriver("other", "fourth", Constant(0.0)))
-        refuses(words, femb.inverse, model, duration=1.0, error=error)
+        turntable = femb.JointEnd("ground", at=(9, 0, 0), axis=(0, 0, 1)), femb.JointEnd("wheel", axis=(0, 0, 1))
+        model.add(femb.RigidBody("wheel", mass=1.0, inertia=1.0, position=(9, 0, 0)))
+        model.add(femb.Revolute("table", *turntable))
+        model.add(femb.JointDriver("idle", "table", Constant(0.0)))
+        refuses(words, femb.inverse, model, duration=0.44, output_interval=0.22, error=error)
 
     def test_out_of_reach(self):
         """The rocker cannot be turned all the way round; what was found until the dead centre is kept."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from long_runs import slow
-from models import refuses
+from models import of_parts, refuses
 
 import femb
 from femb.results.names import named
@@ -250,6 +250,27 @@ def test_the_same_steps_give_the_same_run(title, method, tmp_path):
         sides = [end(recorded.of(femb.load_case(path, [*words, each]).model)) for each in beside]
         slopes.append((sides[1] - sides[0]) / (2.0 * h * value))
     np.testing.assert_allclose(slopes[1:], slopes[0], rtol=1e-6, atol=1e-12)
+
+
+def sprung(mass):
+    """10 rad/s at 1 kg, and 0.5 m of amplitude about 1 m."""
+    ends = femb.SpringEnd("m"), femb.SpringEnd(anchor=(0, 0, 0))
+    spring = femb.SpringDamper("s", *ends, stiffness=100.0, free_length=1.0)
+    return of_parts(femb.PointMass("m", mass=mass, position=(1.5, 0, 0)), spring)
+
+
+@pytest.mark.parametrize("method", ["radau", "bdf", "generalized-alpha", "rk"])
+def test_steps_are_as_many_again_and_beside_the_value_they_have_the_slope_in_closed_form(method):
+    """x = 1 + a cos(w t) has dx/dm = a t sin(w t) w/(2 m)."""
+    recorded = RecordedRun(sprung(1.0), femb.Run(1.0, output_interval=0.25, method=method))
+    again, halves = recorded.of(sprung(1.0)), recorded.of(sprung(1.0), halved=True)
+    steps = recorded.results.statistics["steps"]
+    assert [each.statistics["steps"] for each in (again, halves)] == [steps, 2 * steps]
+    x = [each.bodies["m"].position[:, 0] for each in (again, recorded.results)]
+    np.testing.assert_allclose(*x, rtol=1e-13)
+    above, below = (recorded.of(sprung(1.0 + h)).bodies["m"].position[:, 0] for h in (1e-4, -1e-4))
+    t = again.time
+    np.testing.assert_allclose((above - below) / 2e-4, 0.5 * t * np.sin(10.0 * t) * 5.0, atol=2e-3)
 
 
 SAMPLED = (

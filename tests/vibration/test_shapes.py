@@ -29,10 +29,14 @@ def test_the_displacements_are_those_of_the_shape(satellite):
     results = satellite.results()
     assert np.array_equal(results.time, [0.0, 1.0, 2.0, 3.0])
     layout = satellite.motion.motion.system.layout
+    heading, *rows = satellite.table().splitlines()[-4:]
+    ends = [heading.index(word) + len(word) for word in ("mode", "frequency Hz", "damping")]
+    assert all(row[end - 1] != " " == row[end] for row in rows for end in ends)  # numbers end with their headings
     for k in range(3):
-        phi = satellite.shapes[:, k]
+        phi = satellite.shapes[:, k].real
+        assert phi[np.argmax(np.abs(phi))] > 0.0
         nodes = [station.frame for station in layout.beams["boom"].stations]
-        shape = np.array([phi[layout.frame_v[node] :][:3] for node in nodes]).real
+        shape = np.array([phi[layout.frame_v[node] :][:3] for node in nodes])
         moved = results.beams["boom"].position[k + 1] - results.beams["boom"].position[0]
         scale = np.sum(moved * shape) / np.sum(shape * shape)
         np.testing.assert_allclose(moved, scale * shape, rtol=0, atol=1e-12)

@@ -4,7 +4,20 @@ import numpy as np
 import pytest
 from models import of_parts, refuses, slender
 
-from femb import Attachment, Beam, JointEnd, JointSpringDamper, Model, Prismatic, Revolute, RigidBody, Section
+from femb import (
+    Attachment,
+    Beam,
+    JointEnd,
+    JointSpringDamper,
+    Model,
+    PointMass,
+    Prismatic,
+    Revolute,
+    RigidBody,
+    Section,
+    SpringDamper,
+    SpringEnd,
+)
 from femb.vibration.mode_sweep import mode_sweep
 from femb.vibration.modes import modes
 
@@ -60,6 +73,27 @@ def test_frequencies_of_a_turned_array_return_after_half_a_revolution():
 
 def test_values_that_are_none():
     refuses(r"values: got .*, wanted at least two numbers", mode_sweep, turned_array, [0.0], 2)
+
+
+def on_turned_springs(angle):
+    """1 kg on springs of 1, 2 and 9 N/m along axes that turn about the last."""
+    c, s = np.cos(angle), np.sin(angle)
+    model = of_parts(PointMass("m", mass=1.0))
+    for k, axis in ((1.0, (c, s, 0.0)), (2.0, (-s, c, 0.0)), (9.0, (0.0, 0.0, 1.0))):
+        model.add(SpringDamper(f"s{k:g}", SpringEnd("m"), SpringEnd(anchor=axis), stiffness=k, free_length=1.0))
+    return model
+
+
+def test_modes_that_turn_are_followed_by_halves_and_one_that_jumps_is_named_with_the_last_half():
+    angles = np.radians([0.0, 50.0, 100.0, 60.0])
+    found = mode_sweep(on_turned_springs, angles, 2)
+    np.testing.assert_allclose(found.frequencies, np.tile(np.sqrt([1.0, 2.0]) / (2.0 * np.pi), (4, 1)), rtol=1e-9)
+    np.testing.assert_allclose(found.assurance[1], np.cos(np.radians(25.0)) ** 2, rtol=1e-6)
+    bent = mode_sweep(lambda x: on_turned_springs(np.radians(44.0) * x * x), [0.0, 1.0], 2)
+    np.testing.assert_allclose(bent.assurance[-1], np.cos(np.radians(33.0)) ** 2, rtol=1e-6)  # of the worse half
+    jump = lambda x: on_turned_springs(0.25 * np.pi * (x > 0.34))  # noqa: E731
+    said = "cannot be followed from 0.328125 to 0.34375: .* assurance of 0.5; ask"
+    refuses(said, mode_sweep, jump, [0.0, 1.0], 2)
 
 
 @pytest.mark.slow
