@@ -11,7 +11,7 @@ from femb.base.checks import Checks
 from femb.base.quantity import Group, Quantity
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, SeveralForms, Shape, Unit, UnitVector, Vector
 from femb.base.values import frozen_array
-from femb.elements.item import AtPoint, ItemStates
+from femb.elements.item import AtPoint, ItemStates, is_set
 from femb.elements.load.at_stations import THRUST, StationForces
 from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState, Update
@@ -174,7 +174,8 @@ class Thruster(AtPoint):
         # of the valve the instant of the last switch, the level then, that to which it goes, and its integral till then
         valve, off = layout.add_discrete(self.key("valve"), np.zeros(4), carried=False), self.key("off")
         layout.add_discrete(off, inf, carried=False)
-        for word in ("command", "clips", "pulses"):
+        layout.add_discrete(self.key("command"), 0.0, carried=is_set(model, self.key("on_time")))
+        for word in ("clips", "pulses"):
             layout.add_discrete(self.key(word), 0.0)
 
         def close(t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from femb.base.checks import Checks
 from femb.base.quantity import Group, Quantity
 from femb.base.types import POSITIVE, Floats, Unit, UnitVector
 from femb.elements.environment.field import MagneticField, field_breakpoints, magnetic_field
-from femb.elements.item import AtPoint, ItemStates
+from femb.elements.item import AtPoint, ItemStates, is_set
 from femb.elements.load.at_stations import DIPOLE, StationForces
 from femb.elements.marker import Place
 from femb.layout.commands import Command
@@ -105,8 +105,8 @@ class MagneticTorquer(AtPoint):
         return Symmetry.of(twists(AXES, turns))
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        for word in ("command", "clips"):
-            layout.add_discrete(self.key(word), 0.0)
+        layout.add_discrete(self.key("command"), 0.0, carried=is_set(model, self.key("dipole")))
+        layout.add_discrete(self.key("clips"), 0.0)
 
     def commands(self, layout: Layout) -> Mapping[str, Command]:
         """The dipole."""

@@ -12,6 +12,7 @@ from femb.base.errors import ModelError
 from femb.base.meanings import Description
 from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Unit
+from femb.elements.item import is_set
 from femb.elements.joint.force import STEPPER, JointForce
 from femb.elements.joint.results import StepperResults
 from femb.layout.commands import Command
@@ -114,7 +115,7 @@ class StepperMotor(JointForce):
                 f"got the stroke {joint.coordinates[k].name!r} of {self.joint!r}, wanted an angle: {known}",
             )
         super().declare_dofs(layout, placement, model)
-        layout.add_discrete(self.key("command"), 0.0)
+        layout.add_discrete(self.key("command"), 0.0, carried=is_set(model, self.key("angle")))
         start = 0.0 if self.step is None else self.step * round(float(self.motion(0.0)) / self.step)
         layout.add_discrete(self.key("target"), start)
         if self.step is not None:

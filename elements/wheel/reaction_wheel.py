@@ -291,7 +291,7 @@ class ReactionWheel(Hosted, Item):
             path = (self.table, self.name, word)
             raise ModelError.at(path, f"got {shown(host)}, which is fixed: a wheel there moves nothing")
         layout.couple([frame], [layout.add_internal(self.name, SPEED, frame, self.table, start=self.speed)])
-        layout.add_discrete(self.key("command"), 0.0)
+        layout.add_discrete(self.key("command"), 0.0, carried=is_set(model, self.key("torque")))
         layout.add_discrete(self.key("clips"), 0.0)
         most = inf if self.max_speed is None else self.max_speed
         limit = layout.add_discrete(self.key("limit"), float(np.sign(self.speed) * (abs(self.speed) >= most)))

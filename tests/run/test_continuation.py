@@ -565,3 +565,6 @@ def test_delayed_commands_go_on_within_limits_where_a_run_starts_from_another(tm
     np.testing.assert_allclose(second.bodies["hub"].quaternion, whole.bodies["hub"].quaternion[12:], atol=1e-8)
     weak = femb.simulate(femb.load_case(later, ["wheels.w.max_torque=1e-3"]))
     np.testing.assert_allclose(np.abs(weak.wheels["w"].torque), 1e-3, rtol=1e-12)
+    free = COMMANDED[: COMMANDED.index("[controllers.c]")] + COMMANDED[COMMANDED.index("[run]") :]
+    later.write_text(free + 'start = { results = "out" }\n')
+    np.testing.assert_array_equal(femb.simulate(later).wheels["w"].torque, 0.0, "a motor that nothing commands")
