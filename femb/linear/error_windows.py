@@ -17,7 +17,7 @@ from femb.base.values import numbered
 from femb.linear.conserved import reduced
 from femb.linear.loop import Loop
 from femb.linear.modal_form import KnownForm, LoopForm
-from femb.linear.norms import unstable
+from femb.linear.norms import unstable, without_hidden
 from femb.linear.sampled_motion import SampledMotion, merged, with_continuous
 from femb.linear.state_space import InModes, StateSpace
 from femb.numerics.linear_systems import balancing
@@ -114,6 +114,7 @@ def step(A: Floats, noise: Floats, dt: float) -> tuple[Floats, Floats]:
 
 def continuous_errors(space: StateSpace, density: Floats) -> ErrorMotion:
     """The motion of a stable state space under white noise of a density (m, m) at its inputs."""
+    space = without_hidden(space) if unstable(space) else space
     check_decay(space)
     if np.any(space.D):
         raise ModelError("pointing: white noise that is fed through at once has no finite variance: filter it")

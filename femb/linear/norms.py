@@ -12,7 +12,7 @@ import numpy as np
 
 from femb.base.types import Complexes, Floats
 from femb.elements.control.linear_law import Realisation
-from femb.linear.conserved import without_conserved
+from femb.linear.conserved import scales, without_conserved
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import balancing, eigenvalues, eigenvectors
 
@@ -24,6 +24,9 @@ SEVERAL = 4
 WIDTHS = (1e-5, 1e-4, 1e-3, 1e-2)
 # Of an eigenvalue's size: real parts below this are on the axis, or do not decay.
 ON_AXIS, STABLE = 1e-8, 1e-12
+# The part of inputs and outputs below which an undamped vibration is none of the gain, as any damping would show; the
+# part of a frequency below which two are one.
+HIDDEN, ALIKE = 1e-12, 1e-8
 
 
 class PeakGain(NamedTuple):
@@ -39,13 +42,12 @@ class PeakGain(NamedTuple):
 def peak_gain(space: StateSpace) -> PeakGain:
     """The peak over all frequencies of the largest singular value of a transfer matrix, its H-infinity norm."""
     of = without_conserved(space, in_modes=True)
-    none = PeakGain(inf, np.nan, np.zeros(0, dtype=complex), np.zeros(0, dtype=complex))
     if of.dt is not None and unstable(of):
-        return none
+        return _peak_of_rest(of)
     matrices = _balanced(of)
     poles, *vectors = eigenvectors(matrices.A)
-    if of.dt is None and _grow(matrices.A, poles, *vectors):
-        return none
+    if of.dt is None and np.any(_growth(matrices.A, None, poles, *vectors) >= -STABLE):
+        return _peak_of_rest(of)
     best = max(((_at(matrices, w), w) for w in _begin(matrices, poles, *vectors)), key=lambda pair: pair[0][0])
     through = float(np.linalg.norm(matrices.D, 2)) if matrices.D.size else 0.0
     if best[0][0] < through:
@@ -68,6 +70,14 @@ def peak_gain(space: StateSpace) -> PeakGain:
     return PeakGain(gain, omega if space.dt is None else 2.0 * float(np.arctan(omega)) / space.dt, left, right)
 
 
+def _peak_of_rest(of: StateSpace) -> PeakGain:
+    """The peak of a model that does not decay without what is hidden of it; infinite where nothing is."""
+    rest = without_hidden(of)
+    if len(rest.A) < len(of.A):
+        return peak_gain(rest)
+    return PeakGain(inf, np.nan, np.zeros(0, dtype=complex), np.zeros(0, dtype=complex))
+
+
 def h2_norm(space: StateSpace) -> float:
     """The root of the sum of mean squares of all outputs under white noise of unit density at every input, its H2 norm.
 
@@ -75,7 +85,7 @@ def h2_norm(space: StateSpace) -> float:
     continuous one with direct feedthrough.
     """
     of = without_conserved(space, in_modes=True)
-    if unstable(of) or (of.dt is None and np.any(of.D)):
+    if (of.dt is None and np.any(of.D)) or (unstable(of) and unstable(of := without_hidden(of))):
         return inf
     return float(np.sqrt(max(float(np.trace(of.C @ gramian(of.A, of.B, of.dt) @ of.C.T)) + _direct(of), 0.0)))
 
@@ -97,14 +107,44 @@ def unstable(space: StateSpace) -> bool:
     """Whether an eigenvalue does not decay."""
     if space.dt is not None:
         return bool(np.any(np.abs(eigenvalues(space.A)) - 1.0 >= -STABLE))
-    return _grow(space.A, *eigenvectors(space.A))
+    return bool(np.any(_growth(space.A, None, *eigenvectors(space.A)) >= -STABLE))
 
 
-def _grow(A: Floats, values: Complexes, left: Complexes, right: Complexes) -> bool:
-    """Whether an eigenvalue of A (n, n) with these vectors does not decay."""
+def _growth(A: Floats, dt: float | None, values: Complexes, left: Complexes, right: Complexes) -> Floats:
+    """(n,) of each eigenvalue of A (n, n) with these vectors, beside what rounding may change."""
+    if dt is not None:
+        return np.abs(values) - 1.0
     # of each what rounding of entries changes, and of vibrations the fastest: decays of 1e12 1/s say nothing of others
     sizes = np.sum(np.abs(left) * (np.abs(A) @ np.abs(right)), axis=0) / np.abs(np.sum(left * right, axis=0))
-    return bool(np.any(values.real >= -STABLE * np.maximum(sizes, np.max(np.abs(values.imag), initial=0.0))))
+    return np.asarray(values.real / np.maximum(sizes, np.max(np.abs(values.imag), initial=1e-300)))
+
+
+def without_hidden(space: StateSpace) -> StateSpace:
+    """The model without undamped vibrations that no input drives or no output sees; its gains stay."""
+    left, right = acting(space)
+    A, B, C = left @ space.A @ right, left @ space.B, space.C @ right
+    states = tuple(f"x{k}" for k in range(len(A)))
+    return StateSpace(A, B, C, space.D, states, space.inputs, space.outputs, dt=space.dt)
+
+
+def acting(space: StateSpace) -> tuple[Floats, Floats]:
+    """Left (r, n) and right (n, r) rows and columns: its states x are right y where none of these vibrations is, and y
+    is left x of all of them."""
+    scale, inputs, outputs = scales(space.A, space.B, space.C)
+    A, B, C = space.A * scale / scale[:, None], space.B / scale[:, None], space.C * scale
+    driven, seen = (each / max(float(np.linalg.norm(each)), 1e-300) for each in (B * inputs, C / outputs[:, None]))
+    values, left, right = eigenvectors(A)
+    staying = np.flatnonzero((np.abs(_growth(A, space.dt, values, left, right)) <= STABLE) & (values.imag > 0.0))
+    hidden = np.zeros(len(A), dtype=bool)
+    while len(staying):
+        alike = np.abs(values[staying] - values[staying[0]]) <= ALIKE * np.abs(values[staying[0]])
+        V, W = right[:, staying[alike]], left[:, staying[alike]]
+        residue = seen @ V @ np.linalg.pinv(W.T @ V) @ W.T @ driven
+        hidden[staying[alike]] = np.linalg.norm(residue) <= HIDDEN
+        staying = staying[~alike]
+    V, W = (np.hstack([each[:, hidden].real, each[:, hidden].imag]) for each in (right, left))
+    kept = np.linalg.qr(W, mode="complete")[0][:, W.shape[1] :]
+    return (kept.T - kept.T @ V @ np.linalg.solve(W.T @ V, W.T)) / scale, kept * scale[:, None]
 
 
 def _balanced(of: StateSpace) -> Realisation:

@@ -25,7 +25,7 @@ from femb.linear.loop_derivatives import (
     ratio,
 )
 from femb.linear.margins import Margins, disk_margin, margins_of
-from femb.linear.norms import h2_norm, peak_gain
+from femb.linear.norms import acting, h2_norm, peak_gain
 from femb.linear.peak_loads import PeakLoad, peak_loads
 from femb.linear.state_space import StateSpace
 from femb.results.results import Results
@@ -436,7 +436,8 @@ class NoiseGain(TransferOutput):
         space = without_conserved(self.space(analyses))
         shapes = [part.shape for part in (space.A, space.B, space.C)]
         ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
-        derivative = of_noise(space.A, space.B, space.C, space.dt, norm)
+        left, right = acting(space)
+        derivative = of_noise(left @ space.A @ right, left @ space.B, space.C @ right, space.dt, norm)
 
         def numbers(other: Analyses) -> Complexes:
             own = without_conserved(self.space(other))
@@ -444,8 +445,8 @@ class NoiseGain(TransferOutput):
             return np.concatenate([part.ravel() for part in (own.A, own.B, own.C)]).astype(complex)
 
         def of_changes(change: Complexes) -> float:
-            parts = (change.real[a:b].reshape(shape) for a, b, shape in zip(ends, ends[1:], shapes, strict=False))
-            return derivative(*parts)
+            A, B, C = (change.real[a:b].reshape(shape) for a, b, shape in zip(ends, ends[1:], shapes, strict=False))
+            return derivative(left @ A @ right, left @ B, C @ right)
 
         return ByChanges(numbers, of_changes)
 

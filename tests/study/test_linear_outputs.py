@@ -4,7 +4,9 @@ import control
 import numpy as np
 import pytest
 from oracles.two_panels import CASE, FREQUENCIES, LOOP
+from scipy.linalg import block_diag
 from scipy.optimize import minimize_scalar
+from scipy.signal import cont2discrete
 
 import femb
 from femb.linear.norms import h2_norm, peak_gain
@@ -158,6 +160,31 @@ def test_a_system_that_does_not_decay_has_no_finite_norms():
     high = StateSpace([[-1.0]], [[1.0]], [[-1.0]], [[1.0]], ("x",), ("u",), ("y",))  # s/(s + 1)
     assert peak_gain(high)[:2] == (pytest.approx(1.0), np.inf)
     assert peak_gain(pure).gain == h2_norm(pure) == np.inf
+
+
+@pytest.mark.parametrize("driven", [False, True])
+@pytest.mark.parametrize("dt", [None, 0.01])
+def test_undamped_vibrations_that_are_not_driven_or_not_seen_are_none_of_a_norm(dt, driven):
+    """Of two that are alike the force drives one, and the output sees another; where it sees the same, both norms are
+    infinite. Beside them a damped one."""
+    w, z = 10.0, 0.05
+    A = block_diag(*([[0.0, 1.0], [-(of**2), -2.0 * ratio * of]] for of, ratio in ((w, z), (7.0, 0.0), (7.0, 0.0))))
+    B = np.array([[0.0, 1.0, 0.0, 0.6, 0.0, 0.8]]).T
+    C = np.array([[1.0, 0.0, 0.8, 0.0, -0.6 + driven, 0.0]])
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(6, 6)))[0]
+
+    def space(A, B, C):
+        A, B = (A, B) if dt is None else cont2discrete((A, B, C, np.zeros((1, 1))), dt)[:2]
+        return StateSpace(A, B, C, [[0.0]], tuple("abcdef"[: len(A)]), ("u",), ("y",), dt=dt)
+
+    whole, alone = space(turn @ A @ turn.T, turn @ B, C @ turn.T), space(A[:2, :2], B[:2], C[:, :2])
+    if driven:
+        assert peak_gain(whole).gain == h2_norm(whole) == np.inf
+        return
+    np.testing.assert_allclose(peak_gain(whole)[:2], peak_gain(alone)[:2], rtol=1e-9)
+    np.testing.assert_allclose(h2_norm(whole), h2_norm(alone), rtol=1e-11)
+    if dt is None:
+        assert peak_gain(whole).gain == pytest.approx(1.0 / (2.0 * z * w * w * np.sqrt(1.0 - z * z)), rel=1e-11)
 
 
 @pytest.mark.slow
