@@ -21,7 +21,7 @@ from femb.cli.output import check_target, reported, say
 def diff(first: Path, second: Path, rtol: float | None, draw: Path | None, force: bool, quiet: bool) -> None:
     """Show two results side by side, the largest differences first.
 
-    A and B are results of runs, of modes (modes.h5), linear models (linear.h5), or two cases in TOML.
+    A and B are results of runs, modes, linear models, loops, studies and other analyses, or two cases in TOML.
     """
     from femb.study.diff import diff as compared
 

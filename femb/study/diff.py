@@ -1,7 +1,8 @@
-"""Two results, tables of modes, linear models or cases side by side: the function behind ``femb diff``."""
+"""Two results, tables of modes, linear models, other results or cases side by side: the function of ``femb diff``."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ SHOWN = 30
 ROUNDING = 1e-12
 # Frequencies below this part of the largest are those of rigid motions.
 RIGID = 1e-9
+# Frequencies at which transfer functions are compared.
+FREQUENCIES = 40
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class DiffRow:
 class Diff(Tabled):
     """The differences of two files, the largest first.
 
-    kind : "run", "modes", "linear model" or "case". names : of both. rows : a ``DiffRow`` of each quantity.
+    kind : "run", "modes", "linear model", "case", or of other results their word, as "sweep". names : of both. rows :
+    a ``DiffRow`` of each quantity.
     """
 
     kind: str
@@ -58,7 +62,8 @@ class Diff(Tabled):
             return "\n".join([*lines, "no differences"])
         shown = changed[:SHOWN]
         width, one, two = (max(12, *(len(getattr(row, word)) for row in shown)) for word in ("name", "first", "second"))
-        heads = ("of size", "largest difference") if self.kind == "run" else ("first", "second")
+        pairs = self.kind in ("modes", "linear model", "case")
+        heads = ("first", "second") if pairs else ("of size", "largest difference")
         two = max(two, len(heads[1]))
         lines.append(f"{'':{width}}  {heads[0]:>{one}}  {heads[1]:>{two}}  {'unit':10}{'part':>10}")
         for row in shown:
@@ -90,9 +95,10 @@ class Diff(Tabled):
 
 
 def diff(first: str | Path | Results, second: str | Path | Results) -> Diff:
-    """The differences of two results of runs, of modes or of linear models, or of two case files in TOML.
+    """The differences of two results, or of two case files in TOML.
 
-    Runs are compared at equal output times, each kind of quantity by its largest difference.
+    Runs are compared at equal output times, each kind of quantity by its largest difference, linear models by their
+    poles and responses, studies and other results by the largest difference of each array.
 
     Parameters:
         first: a results file, its folder, Results, or a case file.
@@ -113,8 +119,8 @@ def diff(first: str | Path | Results, second: str | Path | Results) -> Diff:
     kinds = _kind(results[0]), _kind(results[1])
     if kinds[0] != kinds[1]:
         raise ResultError(f"{names[0]}: {kinds[0]}, {names[1]}: {kinds[1]}; give two of one kind")
-    rows = {"modes": _of_modes, "linear model": _of_linear, "run": _of_runs}[kinds[0]](results[0], results[1], names)
-    return _sorted(kinds[0], names, rows)
+    of_kind = {"modes": _of_modes, "linear model": _of_linear, "run": _of_runs}.get(kinds[0], _of_arrays)
+    return _sorted(kinds[0], names, of_kind(results[0], results[1], names))
 
 
 def _name(of: str | Path | Results) -> str:
@@ -128,7 +134,9 @@ def _sorted(kind: str, names: tuple[str, str], rows: Iterator[DiffRow]) -> Diff:
 def _kind(results: Results) -> str:
     if results.method == "modes":
         return "modes"
-    return "linear model" if "linear/A" in results.arrays else "run"
+    if "linear/A" in results.arrays or results.series:
+        return "linear model" if "linear/A" in results.arrays else "run"
+    return results.method or min((path.split("/")[0] for path in results.arrays), default="empty file")
 
 
 def _number(name: str, unit: str, one: float | None, two: float | None, scale: float = 0.0) -> DiffRow:
@@ -188,6 +196,57 @@ def _of_linear(first: Results, second: Results, names: tuple[str, str]) -> Itera
         ratios = [None if each is None else float(-each.real / abs(each)) for each in found]
         yield _number(f"pole {k + 1}, frequency", "Hz", sizes[0], sizes[1])
         yield _number(f"pole {k + 1}, damping ratio", "-", ratios[0], ratios[1], scale=RIGID)
+
+    yield from _of_responses(first, second)
+
+
+def _of_responses(first: Results, second: Results) -> Iterator[DiffRow]:
+    """Rows of the largest difference of each transfer function that both have, in units of the output by the input."""
+    one, two = (StateSpace.of_results(each) for each in (first, second))
+    for word in ("inputs", "outputs"):
+        for name in sorted({*getattr(one, word)} ^ {*getattr(two, word)}):
+            has = name in getattr(one, word)
+            yield DiffRow(f"{word[:-1]} {name}", "", "there" if has else "-", "-" if has else "there", np.inf)
+    if one.dt != two.dt:
+        yield _number("period", "s", one.dt, two.dt)
+        return
+    inputs, outputs = ([x for x in getattr(one, word) if x in getattr(two, word)] for word in ("inputs", "outputs"))
+    sizes = np.abs(one.eigenvalues() if one.dt is None else np.log(one.eigenvalues()) / one.dt)
+    sizes = sizes[sizes > RIGID * np.max(sizes, initial=0.0)]
+    ends = (0.1 * np.min(sizes), 3.0 * np.max(sizes)) if len(sizes) else (0.1, 10.0)
+    omega = np.geomspace(ends[0], min(ends[1], np.inf if one.dt is None else np.pi / one.dt), FREQUENCIES)
+    at = 1j * omega if one.dt is None else np.exp(1j * omega * one.dt)
+    gains = [
+        np.array([of.transfer(s) for s in at])[:, [of.index("outputs", x) for x in outputs]][
+            :, :, [of.index("inputs", x) for x in inputs]
+        ]
+        for of in (one, two)
+    ]
+    apart = np.abs(gains[1] - gains[0])
+    for (p, y), (m, u) in product(enumerate(outputs), enumerate(inputs)):
+        scale, whole = float(np.max(np.abs(gains[0][:, p, m]))), float(np.max(np.abs(gains[0][:, p])))
+        scale, k = scale if scale > RIGID * whole else whole, int(np.argmax(apart[:, p, m]))
+        part = float(apart[k, p, m]) / scale if scale else np.inf if apart[k, p, m] else 0.0
+        values = (f"{abs(each[k, p, m]):.6g}" for each in gains)
+        yield DiffRow(f"{y} by {u}, {omega[k] / (2.0 * np.pi):.3g} Hz", "", *values, part if part > RIGID else 0.0)
+
+
+def _of_arrays(first: Results, second: Results, names: tuple[str, str]) -> Iterator[DiffRow]:
+    """Rows of all arrays: numbers by their largest difference, texts by whether they are the same."""
+    for path in sorted({*first.arrays, *second.arrays}):
+        name, one, two = path.split("/", 1)[-1], first.arrays.get(path), second.arrays.get(path)
+        if one is None or two is None or one.shape != two.shape:
+            yield DiffRow(name, "", *("-" if each is None else f"{each.shape}" for each in (one, two)), np.inf)
+        elif one.dtype.kind in "biufc" and two.dtype.kind in "biufc":
+            same = (one == two) | (np.isnan(one) & np.isnan(two))
+            with np.errstate(invalid="ignore"):
+                apart = float(np.max(np.where(same, 0.0, np.abs(two - one)), initial=0.0))
+            size = float(np.max(np.abs(one[np.isfinite(one)]), initial=0.0))
+            part = apart / size if size and np.isfinite(apart) else 0.0 if apart == 0.0 else np.inf
+            yield DiffRow(name, "", f"{size:.4g}", f"{apart:.3g}", part)
+        else:
+            changed = int(np.sum(one != two))
+            yield DiffRow(name, "", f"{one.size} texts", f"{changed} others", np.inf if changed else 0.0)
 
 
 def _entries(path: Path) -> dict[str, Any]:

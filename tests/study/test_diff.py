@@ -134,3 +134,39 @@ def test_cases_by_their_entries_and_the_exit_code(tmp_path, monkeypatch):
     assert [invoked("diff", "a.toml", "c.toml", "--rtol", part)[0] for part in ("0.02", "0.001")] == [0, 1]
     assert json.loads(invoked("diff", "a.toml", "c.toml", "--json")[1])["largest"] == pytest.approx(0.01)
     assert invoked("diff", "a.toml", "missing.toml")[0] == 2
+
+
+def test_linear_models_of_the_same_poles_by_their_gains(tmp_path):
+    """Twice the input, and an output that one of them has alone."""
+    paths = [tmp_path / "one.h5", tmp_path / "two.h5"]
+    for path, gain, outputs in zip(paths, (1.0, 2.0), (("y",), ("y", "z")), strict=True):
+        C = np.eye(2)[: len(outputs)]
+        D = np.zeros((len(outputs), 1))
+        space = femb.StateSpace([[0, 1.0], [-9.0, -0.1]], [[0], [gain]], C, D, ("x", "v"), ("u",), outputs)
+        space.write(path)
+    rows = {row.name.partition(",")[0]: row.part for row in femb.diff(*paths).rows if row.part}
+    assert rows == {"y by u": pytest.approx(1.0, rel=1e-12), "output z": np.inf}
+
+
+def test_studies_and_other_results_by_their_arrays(tmp_path, monkeypatch):
+    """The mass of a body as output of two studies, 1 and 1.5 kg; peak loads of two runs under 0.1 and 0.2 N."""
+    monkeypatch.chdir(tmp_path)
+    body = "[bodies.hub]\nmass = 1.0\ninertia = 1.0\n[loads.f]\nbody = 'hub'\nforce = [0, 0, {}]\n"
+    case = "[sections.s]\nshape = {{ tube = [0.02, 0.001] }}\nyoungs_modulus = 7e10\nshear_modulus = 3e10\n"
+    case += "density = 2700.0\n[beams.b]\nsection = 's'\nlength = 1.0\nelements = 1\n"
+    case += "start = {{ body = 'ground', direction = [1, 0, 0] }}\n[loads.f]\nbeam = 'b'\nforce = [0, 0, {}]\n"
+    for word, mass, force in (("a", 1.0, 0.1), ("b", 1.5, 0.2)):
+        (tmp_path / f"{word}.toml").write_text(body.format(force))
+        key = f"case = '{word}.toml'\n[variables.m]\nkey = 'bodies.hub.mass'\nvalues = [{mass}]\n"
+        (tmp_path / f"study_{word}.toml").write_text(key + "[outputs.mass]\nkind = 'mass'\n")
+        femb.sweep(f"study_{word}.toml", out=tmp_path / word)
+        (tmp_path / f"beam_{word}.toml").write_text(case.format(force))
+        femb.peak_loads(femb.static(f"beam_{word}.toml")).write(tmp_path / f"loads_{word}.h5")
+    found = femb.diff("a", "b")
+    assert (found.kind, found.largest) == ("sweep", pytest.approx(0.5))
+    assert {row.name for row in found.rows if row.part} == {"outputs/mass", "variables/m"}
+    assert invoked("diff", "a", "b", "--rtol", "0.1")[0] == 1
+    loads = {row.name: row.part for row in femb.diff("loads_a.h5", "loads_b.h5").rows if row.part}
+    assert loads["beams/b/maximum"] == pytest.approx(1.0, rel=1e-6)
+    assert femb.diff("a", "a").largest == femb.diff("loads_a.h5", "loads_a.h5").largest == 0.0
+    refuses("give two of one kind", femb.diff, "a", "loads_b.h5", error=femb.ResultError)
