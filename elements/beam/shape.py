@@ -321,7 +321,7 @@ def section_frames(ends: tuple[Floats, Floats], strain: Floats, length: Floats, 
     ends : positions (..., 2, 3) and quaternions (..., 2, 4) of the sections at both ends. strain (..., 2) : axial
     strain there. length (...) m : of the unstrained element. Source: ``femb.elements.beam.strain``.
     """
-    from femb.elements.beam.strain import FINE, cubics, integrals, slope_formula, slopes, swing_formula
+    from femb.elements.beam.strain import FINE, cubics, fine_integrals, slope_formula, slopes, swing_formula
 
     position, sections = ends[0], rotations.rotation_matrix(ends[1])
     first, last = sections[..., 0, :, :], sections[..., 1, :, :]
@@ -340,7 +340,7 @@ def section_frames(ends: tuple[Floats, Floats], strain: Floats, length: Floats, 
     n = slopes(FINE)
     u1, u2, u3 = slope_formula(n[:, 0], n[:, 1], n[:, 2], X)
     g = np.sqrt(u1 * u1 + u2 * u2 + u3 * u3)
-    integral = (FINE**2 / (g * (g + u1))) @ integrals(FINE, np.append(xi, 1.0)).T
+    integral = (FINE**2 / (g * (g + u1))) @ fine_integrals((*xi.tolist(), 1.0))
     transported = 6.0 * (X[1] * X[6] - X[2] * X[5]) * integral
     psi = transported[..., :-1] + xi * (alpha - transported[..., -1:])
 
