@@ -13,13 +13,13 @@ GAINS = [f"{B}.0.3=50:2000", f"{B}.2.5=50:2000"]
 
 @pytest.mark.slow
 def test_rows_over_the_angle_of_arrays_hold_their_peak_between_the_rows(tmp_path):
-    """Rate gains about x and z over five angles; full models at nine, with soft and stiff springs."""
-    path, at = tmp_path / "arrays.toml", np.linspace(0.0, 0.5 * np.pi, 5).tolist()
+    """Rate gains about x and z over three angles; full models at five, with soft and stiff springs."""
+    path, at = tmp_path / "arrays.toml", np.linspace(0.0, 0.5 * np.pi, 3).tolist()
     path.write_text(with_a_table(at))
     words = {"least": "peak", "modes": 10, "starts": 1, "points": 1}
     tuned = femb.tune_schedule(path, "joints.drive.start", GAINS, ["springs"], **words)
     assert tuned.peak < 1.015
-    assert len([note for note in tuned.notes if "between rows" in note]) == 4
+    assert len([note for note in tuned.notes if "between rows" in note]) == 2
     written = tuned.write(tmp_path / "tuned.toml")
     table = np.array(femb.load_case(written).model.controllers["attitude"].schedule.gains["B"])
     x, z = table[:, 0, 3], table[:, 2, 5]
@@ -27,7 +27,7 @@ def test_rows_over_the_angle_of_arrays_hold_their_peak_between_the_rows(tmp_path
     assert np.all(np.diff(x) < 0.0)  # the arrays turn out of the plane about x
     assert z.argmin() == 0
     before = 0.0
-    for angle in np.linspace(0.0, 0.5 * np.pi, 9):
+    for angle in np.linspace(0.0, 0.5 * np.pi, 5):
         for factor in (0.8, 1.2):
             given = [f"joints.drive.start={angle}", *(f"{key}={600.0 * factor}" for key in SPRINGS)]
             if not before > tuned.peak:
