@@ -54,7 +54,7 @@ def twists(shifts: Floats = NONE, turns: Floats = NONE, point: Floats | None = N
     found = np.zeros((len(shifts) + len(turns), 6))
     found[: len(shifts), :3], found[len(shifts) :, 3:] = shifts, turns
     if point is not None and len(turns):
-        found[len(shifts) :, :3] = np.cross(point, turns)
+        found[len(shifts) :, :3] = rotations.cross(point, turns)
     return found
 
 

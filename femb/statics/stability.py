@@ -21,6 +21,7 @@ from femb.system.block_lu import AnyFactorisation, SingularError
 
 CRITICAL = 1e-12  # of the stiffness: what makes one regular that is singular at a critical load
 ITERATIONS = 8  # of inverse iteration: each gains the ratio of the two lowest stiffnesses
+KEPT = 3  # states beside the latest one, whose neutral motions are kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,8 @@ class Stiffness:
     def __init__(self, statics: Statics) -> None:
         self.statics = statics
         self.pattern = statics.twin.pattern
-        self._last: tuple[Balanced, NeutralMotions] | None = None
+        # of the latest states: parts of a step begin at one state again and again
+        self._kept: list[tuple[Balanced, NeutralMotions]] = []
 
     def at(self, found: Balanced) -> Stability:
         """The stability of an equilibrium, beside its neutral motions."""
@@ -93,19 +95,25 @@ class Stiffness:
         """The neutral motions of a state, if the forces at this load factor do not act along any of them; else None."""
         if self._without is not None:
             return self._without
-        if self._last is None or self._last[0] is not found:
+        motions = self._known(found)
+        if motions is None:
             stiffness, jacobian, _ = self._symmetric(found)
-            self._neutral(found, stiffness, jacobian)
-        assert self._last is not None
-        motions = self._last[1]
+            motions = self._neutral(found, stiffness, jacobian)
         return motions.unmoved(self.statics.forces(found.q, load)[1]) if motions.count else motions
 
     def _neutral(self, found: Balanced, stiffness: Floats, jacobian: Floats) -> NeutralMotions:
         """The neutral motions of a state, which are kept for it."""
         if self._without is not None:
             return self._without
-        self._last = found, neutral_motions(self.statics, found.q, found.multipliers, stiffness, jacobian)
-        return self._last[1]
+        motions = self._known(found)
+        if motions is None:
+            motions = neutral_motions(self.statics, found.q, found.multipliers, stiffness, jacobian)
+            self._kept = [(found, motions), *self._kept[:KEPT]]
+        return motions
+
+    def _known(self, found: Balanced) -> NeutralMotions | None:
+        """The neutral motions that are kept of a state; None without any."""
+        return next((motions for state, motions in self._kept if state is found), None)
 
     @cached_property
     def _without(self) -> NeutralMotions | None:

@@ -67,6 +67,8 @@ class KnownStructure:
     @property
     def at_rest(self) -> "KnownStructure":
         """The structure with the motions that nothing notices while all rests."""
+        if not any(len(each.at_rest) for _, each in self.limits):
+            return self
         spaces = (self._sum(each.motions, each.at_rest) for _, each in self.limits)
         return replace(self, more=self._from_own(intersection([np.eye(6), *spaces])))
 
