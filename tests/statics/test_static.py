@@ -70,6 +70,18 @@ def test_snap_through():
     assert found.mode_names == ("b moves along y",) * 2
 
 
+def test_a_path_that_comes_to_the_opposite_load_says_so():
+    """The truss beside a long soft spring that pulls it down: past its limit load of 28 N the load falls."""
+    model = truss(force=(0, -100.0, 0))
+    ends = femb.Ground().at((0, -300.0, 0)), model.bodies["b"].at()
+    model.add(femb.SpringDamper("pull", *ends, stiffness=0.05, free_length=0.0))
+    results = femb.static(model, factor=0.4, steps=4, arc_length=True)
+    height, load = results.bodies["b"].position[:, 1], results.load_factor
+    np.testing.assert_allclose(100.0 * load, truss_force(height) - 0.05 * (300.0 + height), atol=1e-8)
+    assert load[-1] == -0.4
+    assert "; the path returns at the load factor -0.4 and does not come to 0.4: " in results.message
+
+
 @pytest.mark.slow
 def test_steps_of_the_load_say_where_they_may_jump():
     """Past the limit load of the truss: it was "stable" everywhere, and the last factor should have been raised."""

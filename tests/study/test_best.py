@@ -389,7 +389,7 @@ def test_an_output_needs_a_value_where_the_search_starts():
              "outputs": {"mass": {"kind": "mass"}, "factor": {"kind": "critical_load"}}, "runs": 1,
              "constraints": {"factor": {"least": 3.0}}, "design": "optimize", "optimizer": "slsqp"}  # fmt: skip
     found = sweep(Study(column, **words))
-    assert (found["radius"][0], found.best) == (pytest.approx(0.02), 0)
+    assert (found["radius"][0], found.best, len(found)) == (pytest.approx(0.02), 0, 1)
     with pytest.raises(ModelError, match=r"factor: there is none up .*10, where the search starts: radius = 0.05$"):
         sweep(Study(lambda radius=0.05: column(radius), **words))
 

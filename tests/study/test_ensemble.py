@@ -124,6 +124,19 @@ def falling(stiffness):
     return model
 
 
+@pytest.mark.parametrize("path", ["springs/stay/force", "bodies/mass/acceleration", "bodies/mass/position"])
+def test_members_record_what_is_selected_alone(path):
+    """Forces and accelerations also where nothing else asks for the equations at the output times."""
+    words = {"output": {"select": [path.replace("/", ".")]}, **RUN}
+    models = [falling(500.0), falling(600.0)]
+    got = femb.simulate_ensemble(models, **words)
+    assert got.note == ""
+    for model, results in zip(models, got.results, strict=True):
+        single = femb.simulate(model, **words)
+        assert results.series.keys() == {"time", path}
+        np.testing.assert_allclose(results.series[path], single.series[path], rtol=1e-6, atol=1e-6)
+
+
 def locking(torque):
     """A body turned about the second of its Euler axes, by 9 N m to gimbal lock."""
     model = femb.Model("locking")
@@ -287,8 +300,9 @@ def controlled(seed, bandwidth=0.5):
 
 
 def test_sampled_controllers_have_runs_of_their_own_with_the_noise_of_their_seeds():
-    models = [controlled(seed) for seed in (1, 2)]
-    ensemble = femb.simulate_ensemble(models, **RUN)
+    models, done = [controlled(seed) for seed in (1, 2)], []
+    ensemble = femb.simulate_ensemble(models, together=1, progress=lambda *counts: done.append(counts), **RUN)
+    assert done == [(1, 2), (2, 2)]
     assert not ensemble.failed.any()
     assert "has discrete states" in ensemble.note
     for results, model in zip(ensemble.results, models, strict=True):

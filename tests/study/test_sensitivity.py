@@ -193,8 +193,13 @@ def test_the_default_of_an_argument_is_the_value_of_its_parameter(table):
 
 
 def test_a_range_of_an_argument_needs_no_default():
-    study = Study(build, parameters={"stiffness": {"range": [40.0, 60.0]}}, outputs=STIFFEST, design="random", runs=2)
-    assert study.variables["stiffness"].low == 40.0
+    words = {"parameters": {"stiffness": {"range": [40.0, 60.0]}}, "outputs": STIFFEST, "design": "random", "runs": 2}
+    assert Study(build, **words).variables["stiffness"].low == 40.0
+    both = Study(build, {"mass": {"kind": "uniform", "low": 1.0, "high": 3.0}}, **words).variables
+    assert {name: each.high for name, each in both.items()} == {"mass": 3.0, "stiffness": 60.0}
+    refuses(
+        "parameters.stiffness: is the name of a variable too", Study, build, {"stiffness": {"values": [1.0]}}, **words
+    )
 
 
 @pytest.mark.filterwarnings("ignore:modes. the state is not in equilibrium")
