@@ -12,7 +12,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.quantity import Group
 from femb.base.types import POSITIVE, Floats, Inertia, Matrix3, OneOf, Quaternion, Unit, Vector
-from femb.base.values import TURN, as_numbers, bracketed, finite_problem, frozen_array, shown
+from femb.base.values import TURN, as_numbers, bracketed, finite_problem, frozen_array, number_problem, shown
 from femb.elements.body.results import BodyResults
 from femb.elements.item import FRAMES, Item, StartMotion, StartPose
 from femb.elements.marker import Attachment, Marker, Place, check_markers
@@ -356,7 +356,8 @@ class RigidBody(OrientedBody):
     """whether the velocities are those of the body alone; else those of the whole connected structure as one rigid
     body"""
     shape: Annotated[dict[str, Any] | None, Unit("m")] = field(default=None, repr=False)
-    """for pictures only: {"box": [x, y, z]}, {"sphere": radius} or {"cylinder": [radius, length]}"""
+    """for pictures only: {"box": [x, y, z]}, {"sphere": radius} or {"cylinder": [radius, length]}; "at" is its middle,
+    by default the mass centre"""
     inertia_about: Annotated[Vector | None, Unit("m")] = None
     """the point that inertia is about, if not the mass centre, from the reference point, body axes"""
     relative_to: Annotated[str, OneOf(FRAMES)] = "inertial"
@@ -413,7 +414,8 @@ class RigidBody(OrientedBody):
         result = OrientedBody.records(items, system)
         for item in items:
             if item.shape is not None:
-                result.attributes[f"bodies/{item.name}"]["shape"] = json.dumps(item.shape)
+                shape = {"at": [float(x) for x in item.center_of_mass], **item.shape}
+                result.attributes[f"bodies/{item.name}"]["shape"] = json.dumps(shape)
         return result
 
 
@@ -423,10 +425,14 @@ def check_shape(check: Checks, name: str) -> None:
     sizes = {"box": 3, "sphere": 1, "cylinder": 2}
     if shape is None:
         return
-    if not isinstance(shape, dict) or len(shape) != 1 or next(iter(shape)) not in sizes:
+    words = [word for word in shape if word != "at"] if isinstance(shape, dict) else []
+    if len(words) != 1 or words[0] not in sizes:
         check.fail(name, f"got {shape!r}, wanted one of box = [x, y, z], sphere = radius, cylinder = [radius, length]")
         return
-    word, size = next(iter(shape.items()))
+    at = np.asarray(shape.get("at", (0, 0, 0)), dtype=object)
+    if at.shape != (3,) or any(number_problem(x) for x in at):
+        check.fail(name, f"got {shape!r}, wanted at = [x, y, z], the middle of the {words[0]} in body axes, m")
+    word, size = words[0], shape[words[0]]
     numbers = np.atleast_1d(np.asarray(size, dtype=object))
     if numbers.shape != (sizes[word],) or not all(isinstance(x, int | float) and x > 0 for x in numbers):
         check.fail(name, f"got {shape!r}, {word} wants {sizes[word]} number(s) greater than 0")

@@ -123,7 +123,7 @@ class BodyResults(Moving):
     @property
     def shape(self) -> dict[str, Any] | None:
         """Shape for pictures: ``{"box": [x, y, z]}``, ``{"sphere": radius}``, ``{"cylinder":
-        [radius, length]}`` (about z), in m; None where the model gives none."""
+        [radius, length]}`` (about z), in m, with its middle ``"at"``; None where the model gives none."""
         text = self.attributes.get("shape")
         return None if text is None else json.loads(text)
 

@@ -186,7 +186,7 @@ def _inside(host: Host, point: Floats, radius: float) -> bool:
     if not host.group.shape:
         return bool(flexible_meshes(host.group))
     corners = geometry.body_surface(host.group.shape)[0]
-    return bool(np.all(np.abs(point) <= np.max(np.abs(corners), axis=0) + radius))
+    return bool(np.all((point >= np.min(corners, axis=0) - radius) & (point <= np.max(corners, axis=0) + radius)))
 
 
 def _size(host: Host, extent: float) -> float:

@@ -125,8 +125,13 @@ def body_surface(shape: Mapping[str, Any]) -> tuple[Floats, Ints]:
     """Points (k, 3), m, in body axes and outward triangles (j, 3) of a body's shape.
 
     Shapes: ``{"box": [x, y, z]}``, ``{"sphere": radius}``, ``{"cylinder": [radius, length]}``
-    about z; all centred on the reference point. Raises ResultError for any other.
+    about z, with their middle ``"at"``, by default the reference point. Raises ResultError for any other.
     """
+    points, triangles = _centred({word: size for word, size in shape.items() if word != "at"})
+    return points + np.asarray(shape.get("at", np.zeros(3)), float), triangles
+
+
+def _centred(shape: Mapping[str, Any]) -> tuple[Floats, Ints]:
     kind: str = next(iter(shape), "")
     size: Any = shape.get(kind)
     if kind == "box":

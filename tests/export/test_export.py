@@ -10,7 +10,7 @@ import meshio
 import numpy as np
 import pytest
 from meshio.xdmf import TimeSeriesReader
-from models import refuses
+from models import of_parts, refuses
 from oracles.synthetic_results import BOX, DRIFT, LENGTH, OUTLINE, SPIN, START, bent_beam, satellite
 from shared_runs import invoked
 
@@ -20,6 +20,7 @@ from femb.export.catalogue import export_csv, export_vtu, export_xdmf
 from femb.export.formats import EXPORTERS
 from femb.numerics import rotations
 from femb.pictures import geometry
+from femb.pictures.parts import parts_of
 from femb.pictures.subject import Subject
 from femb.results.results import Results
 from femb.results.storage.read import read_content
@@ -614,3 +615,16 @@ duration = 1.0
     moment = np.abs(files_of(lines)[-1][1].point_data["section_moment"][1:, 1])
     whole = 2700.0 * 9e-4 * 9.81 / 8.0
     np.testing.assert_allclose(moment, whole * np.array([0.0, 0.75, 1.0, 0.75, 0.0]), atol=1e-5 * whole)
+
+
+def test_a_shape_is_about_the_mass_centre_of_its_body_or_where_it_is_put():
+    """A panel of 1 m from its hinge at the reference point; the same with its middle there; a turned hinge line."""
+    mass = {"mass": 1.0, "inertia": (1.0, 1.0, 1.0), "center_of_mass": (0.0, 0.5, 0.0)}
+    for shape, middle in (({}, (0.0, 0.5, 0.0)), ({"at": (0.1, 0.0, 0.0)}, (0.1, 0.0, 0.0))):
+        model = of_parts(femb.RigidBody("panel", **mass, shape={"box": [1.0, 1.0, 0.02], **shape}))
+        (part,) = parts_of(femb.simulate(model, duration=0.1), solids=True, subdivisions=1)
+        np.testing.assert_allclose(part.points.min(axis=0), np.subtract(middle, (0.5, 0.5, 0.01)), atol=1e-15)
+        np.testing.assert_allclose(part.points.max(axis=0), np.add(middle, (0.5, 0.5, 0.01)), atol=1e-15)
+    for at in ((1.0, 2.0), (1.0, 2.0, "x")):
+        shape = {"box": [1.0, 1.0, 0.02], "at": at}
+        refuses(r"wanted at = \[x, y, z\], the middle of the box", femb.RigidBody, "panel", **mass, shape=shape)
