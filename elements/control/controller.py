@@ -287,9 +287,10 @@ class Controller(Item):
                 if text := unknown_item(model, name):
                     raise ModelError.at(self._path, f"reads {name!r}, {text}")
             elif table not in tables or not rest:
-                known = known_signals(layout, model)
+                named = [f"{item.table}.{item.name}" for item in model.items() if item.name == table]
+                meant = nearest(table, named or known_signals(layout, model), 0.0 if named else 0.6)
                 raise ModelError.at(
-                    self._path, f"reads {name!r}, wanted TABLE.NAME.QUANTITY, as bodies.hub.turn{nearest(name, known)}"
+                    self._path, f"reads {name!r}, wanted TABLE.NAME.QUANTITY, as bodies.hub.turn{meant}"
                 )
 
     @staticmethod

@@ -49,11 +49,11 @@ class PDController(Controller):
 
     name: str
     attitude: str | None = None
-    """the sensor of the attitude, or a body such as "bodies.hub"; of the sensor its name"""
+    """its sensor, such as "sensors.tracker", or a body such as "bodies.hub", whose true attitude it is"""
     input: str | None = None
-    """in place of the attitude the sensor of a coordinate, or its name, such as "joints.hinge.angle" of a joint"""
+    """in place of the attitude a coordinate: a sensor such as "sensors.encoder", or "joints.hinge.angle" of a joint"""
     rate: str | None = None
-    """the sensor of e', or a name as these"""
+    """of e', a sensor, body or joint as these"""
     reference: AttitudeReference = AttitudeReference()  # noqa: RUF009 - frozen
     """the attitude that is held"""
     setpoint: Annotated[Profile | Callable[..., Any] | None, Unit("rad", stroke="m")] = None

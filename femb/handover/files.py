@@ -130,6 +130,12 @@ class HandOver:
             if not names:
                 none = "no loads, motors or drivers" if word == "inputs" else "neither moving bodies nor joints"
                 raise ModelError(f"hand-over: an FMU without {word}: the model has {none}; name some, as {example}")
+        if space.unsteady:
+            warn(
+                f"fmu: linear about unsteady motion, and right for an instant: {space.unsteady}",
+                FembWarning,
+                stacklevel=2,
+            )
         return [write_fmu(space, folder / "linear.fmu", step=self.step)]
 
     def _say_wheels(self, what: str) -> None:

@@ -9,9 +9,11 @@ import scipy
 from models import hub, of_parts, refuses, slender_boom
 from scipy.linalg import expm
 
+import femb
 from femb import Load, linearize, simulate
 from femb.base.errors import ResultError
 from femb.handover import write_fmu
+from femb.handover.files import HandOver
 from femb.linear import StateSpace
 from femb.profiles import Step
 
@@ -135,3 +137,13 @@ def test_a_wrong_suffix_and_a_missing_package(tmp_path, monkeypatch):
     refuses(r"must be \.fmu", write_fmu, oscillator(), tmp_path / "a.zip", error=ResultError)
     monkeypatch.setitem(sys.modules, "pythonfmu.builder", None)
     refuses(r"^pip install 'femb\[fmu\]': ", write_fmu, oscillator(), tmp_path / "a.fmu")
+
+
+@pytest.mark.parametrize("torque", [0.0, 1.0])
+def test_an_fmu_about_a_motion_that_is_not_steady_says_so(tmp_path, torque, recwarn):
+    hinge = femb.Revolute("h", femb.JointEnd("ground", axis=(0, 0, 1)), femb.JointEnd("arm"))
+    model = of_parts(femb.RigidBody("arm", 1.0, 1.0), hinge, femb.Load("push", body="arm", torque=(0, 0, torque)))
+    HandOver(model, outputs=["joints.h.angle"]).fmu(tmp_path)
+    said = [str(each.message) for each in recwarn if "unsteady motion" in str(each.message)]
+    assert len(said) == bool(torque)
+    assert not said or "fmu: linear about unsteady motion, and right for an instant" in said[0]

@@ -1005,3 +1005,13 @@ def test_an_allocation_is_in_place_of_the_pseudoinverse():
     turned = wheeled(allocation=[[0.0, 0.0, -1.0]])
     assert femb.loop(turned).growth() > 0.0
     assert "controllers.pd: its allocation gives -1 of the torque that is asked for about z" in str(overview(turned))
+
+
+def test_a_name_without_its_table_gets_that_of_its_item():
+    """Not the nearest of the quantities, which is another body's."""
+    model = of_parts(
+        femb.RigidBody("hub", 20.0, 2.0), femb.RigidBody("panel", 2.0, 2.0, position=(1, 0, 0)),
+        femb.AttitudeSensor("att", body="hub", period=0.1), femb.Load("act", body="hub", torque=(0, 0, 0)),
+        femb.PDController("pd", "att", rate="bodies.hub", bandwidth=1.0, outputs=["loads.act.torque"], period=0.1),
+    )  # fmt: skip
+    refuses(r"reads 'att\.attitude', wanted TABLE.*; did you mean 'sensors\.att'\?$", System, model)
