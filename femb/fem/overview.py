@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.optimize import linear_sum_assignment
 
 from femb.base.bulk_cards import Units
 from femb.base.bulk_data import BulkData
@@ -28,6 +29,7 @@ from femb.numerics.threads import one_blas_thread
 ROWS = 12  # of a list
 SHIFT = 1e-4  # of the lowest square of a frequency that one entry moves with
 MASSLESS = 1e-12  # of a mass: what rounding leaves of it
+TINY = 1e-9  # Hz, below which frequencies are zero
 RIGID = 1e-3  # frequency of a rigid motion, of the first elastic one
 
 
@@ -103,13 +105,21 @@ class DeckOverview(Tabled):
         if other.mass is not None:
             lines.append(f"mass {other.mass:.6g} in its units, {self.mass:.6g} kg here")
         lines.append("  there, Hz  mode here          Hz  difference     MAC")
+        shaped = mac.any(axis=1) if mac.size else np.zeros(len(other.frequencies), dtype=bool)
+        # a mode here is that of one there: by shapes where there are any, else by frequencies
+        apart = np.abs(np.log(np.maximum(self.frequencies, TINY) / np.maximum(other.frequencies, TINY)[:, None]))
+        pairs = linear_sum_assignment(np.where(shaped[:, None], -mac, apart) if mac.size else apart)
+        of = dict(zip(*(each.tolist() for each in pairs), strict=True))
         for k, f in enumerate(other.frequencies):
-            shaped = mac.size > 0 and mac[k].any()
-            best = int(np.argmax(mac[k]) if shaped else np.argmin(np.abs(self.frequencies - f)))
-            own = self.frequencies[best]
+            if k not in of:
+                lines.append(f"{f:11.6g} {'none':>10}")
+                continue
+            own = self.frequencies[of[k]]
             size = f"{own / f - 1.0:+11.2e}" if f > RIGID * other.frequencies.max() else " " * 11
-            lines.append(f"{f:11.6g} {best + 1:10} {own:11.6g} {size}" + (f"{mac[k, best]:8.4f}" if shaped else ""))
-        return lines
+            lines.append(
+                f"{f:11.6g} {of[k] + 1:10} {own:11.6g} {size}" + (f"{mac[k, of[k]]:8.4f}" if shaped[k] else "")
+            )
+        return lines if shaped.all() else [*lines, "without MAC: paired by frequency alone"]
 
 
 @one_blas_thread()

@@ -387,6 +387,18 @@ def test_results_of_other_programs_are_compared(tmp_path):
         read_printed(deck(tmp_path, "x").rename(tmp_path / "x.f06"))
 
 
+def test_without_shapes_each_mode_is_paired_once(tmp_path):
+    """Two that both are nearest to one here, as meshes differ; of more than there are here the last has none."""
+    path = deck(tmp_path, *plate(4))
+    own = femb.fem.overview(path, 3, held=True).frequencies
+    listing = tmp_path / "deck.f06"
+    listing.write_text(nastran(np.array([own[0], 0.99 * own[1], 1.01 * own[1], 9.0 * own[2]]), {}))
+    lines = femb.fem.overview(path, 3, compare=listing).table().splitlines()
+    first = next(k for k, line in enumerate(lines) if "there, Hz" in line)
+    assert [line.split()[1] for line in lines[first + 1 : first + 5]] == ["1", "2", "3", "none"]
+    assert lines[-1] == "without MAC: paired by frequency alone"
+
+
 def test_results_of_mystran_are_read(tmp_path):
     """Its .f06 and .op2 of the plate, made by the program itself."""
     path = deck(tmp_path, *plate(4))
