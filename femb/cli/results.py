@@ -124,7 +124,7 @@ def _budget(
 ) -> None:  # fmt: skip
     """Print and draw the linear pointing budget of a case, a table for each window, and the worst ``over`` ranges."""
     from femb.case import load_case
-    from femb.linear.pointing_budget import MEASURES, pointing_budget, read_budget
+    from femb.linear.pointing_budget import MEASURES, plot_budgets, pointing_budget, read_budget
 
     keys, sources = ({}, []) if budget is None else read_budget(budget)
     of, windows = of or keys.get("of"), windows or _listed(keys.get("window"))
@@ -144,12 +144,14 @@ def _budget(
             with counted(quiet, "budget") as bar:
                 worst.append(worst_pointing(case, of, sources, window=window, progress=bar, **words, **over))
     target.parent.mkdir(parents=True, exist_ok=True)
-    figure = worst[0].plot(keys.get("required")) if worst else found[0].plot(keys.get("required"))
-    figure.savefig(target, dpi=dpi)
+    required, largest = keys.get("required"), [each.sums for each in worst] or [None] * len(found)
+    plot_budgets(found, required, largest).savefig(target, dpi=dpi)
+    kept = [] if required is None else [each.beside(required, own) for each, own in zip(found, largest, strict=True)]
     sums = [{word: each.total(word) for word in MEASURES} | {"window": each.window} for each in found]
     values = {"of": found[0].of, "sums": sums}
     values |= {"worst": [vars(error) | {"window": each.budget.window} for each in worst for error in each.errors]}
-    say("\n\n".join(each.table() for each in (*found, *worst)), "", target, values, quiet=quiet)
+    texts = [*(each.table() for each in (*found, *worst)), "\n".join(kept)]
+    say("\n\n".join(filter(None, texts)), "", target, values | ({"required": kept} if kept else {}), quiet=quiet)
 
 
 @click.command()

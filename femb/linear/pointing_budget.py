@@ -138,34 +138,57 @@ class PointingBudget(Tabled):
             lines += ["", f"noise of all axes together, along the worst direction: APE {self.largest():.4g} RMS"]
         return "\n".join(lines)
 
+    def beside(self, required: float, largest: Floats | None = None) -> str:
+        """A line that says whether the sums, or ``largest`` (5, p) in their place, keep what is required."""
+        sums = self._sums() if largest is None else largest
+        over = [
+            f"{word} of {name} {size:.4g}, {size / required:.3g} times"
+            for word, row in zip(MEASURES, sums, strict=True)
+            for name, size in zip(self.of, row, strict=True)
+            if not size <= required
+        ]
+        said = f"exceeded by {'; '.join(over)}" if over else "kept by all measures"
+        return f"required {required:g} {self.unit}, windows of {self.window:g} s: {said}"
+
     def plot(self, required: float | None = None, largest: Floats | None = None) -> "Figure":
         """The sums by measure and axis, and what is required, in the unit of the errors.
 
         largest (5, p) : sums by measure that are marked beside them, as the worst ones.
         """
-        from matplotlib.figure import Figure
+        return plot_budgets([self], required, [largest])
 
-        from femb.pictures.drawing import PALETTE, coloured, listed, styled, titled
+    def _sums(self) -> Floats:
+        return np.array([self.total(word) for word in MEASURES])
 
-        figure = Figure(figsize=(9.5, 5.0), layout="constrained")
-        axes = figure.subplots()
+
+def plot_budgets(
+    budgets: Sequence[PointingBudget], required: float | None, largest: Sequence[Floats | None]
+) -> "Figure":
+    """One panel for the window of each budget; the arguments as of ``PointingBudget.plot``."""
+    from matplotlib.figure import Figure
+
+    from femb.pictures.drawing import INK, coloured, listed, styled, titled
+
+    figure = Figure(figsize=(9.5, 1.5 + 3.5 * len(budgets)), layout="constrained")
+    panels = figure.subplots(len(budgets), sharex=True, squeeze=False)[:, 0]
+    titled(figure, budgets[0].title, "pointing budget")
+    for axes, budget, worst in zip(panels, budgets, largest, strict=True):
         coloured(axes)
-        titled(figure, self.title, f"pointing budget, windows of {self.window:g} s, {self.apart:g} s apart")
-        width = 0.8 / len(self.of)
-        for k, name in enumerate(self.of):
-            values = [self.total(word)[k] for word in MEASURES]
-            at = np.arange(len(MEASURES)) + (k - 0.5 * (len(self.of) - 1)) * width
+        width = 0.8 / len(budget.of)
+        for k, (name, values) in enumerate(zip(budget.of, budget._sums().T, strict=True)):
+            at = np.arange(len(MEASURES)) + (k - 0.5 * (len(budget.of) - 1)) * width
             axes.bar(at, values, width, label=name)
-            if largest is not None:
-                axes.plot(at, largest[:, k], "k_", ms=12.0, label=None if k else "worst found")
+            if worst is not None:
+                axes.plot(at, worst[:, k], "k_", ms=12.0, label=None if k else "worst found")
         if required is not None:
-            axes.axhline(required, color=PALETTE[1], lw=1.2, label="required")
+            axes.axhline(required, color=INK, lw=1.4, ls="--", label="required")
         axes.set_xticks(range(len(MEASURES)), MEASURES)
         axes.set_yscale("log")
-        axes.set_ylabel(f"error for {100.0 * self.level:g} % of the time ({self.unit})")
+        axes.set_ylabel(f"error for {100.0 * budget.level:g} % of the time ({budget.unit})")
+        axes.set_title(f"windows of {budget.window:g} s, {budget.apart:g} s apart", fontsize=9)
         styled(axes)
-        listed(figure, axes, where="outside right upper")
-        return figure
+    listed(figure, panels)
+    return figure
 
 
 def level(sigma: float, amplitudes: Sequence[float], probability: float = LEVEL) -> float:

@@ -85,8 +85,12 @@ class WorstPointing(Tabled):
 
     def plot(self, required: float | None = None) -> "Figure":
         """The nominal sums with the worst ones, and what is required, in the unit of the errors."""
-        found = np.array([[self[word, axis].found for axis in self.budget.of] for word in MEASURES])
-        return self.budget.plot(required, found)
+        return self.budget.plot(required, self.sums)
+
+    @property
+    def sums(self) -> Floats:
+        """(5, p) the worst sums by measure."""
+        return np.array([[self[word, axis].found for axis in self.budget.of] for word in MEASURES])
 
 
 def worst_pointing(

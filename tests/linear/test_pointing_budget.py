@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from runpy import run_path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -343,6 +344,15 @@ def test_the_command_prints_and_draws_a_budget(tmp_path):
     assert "sensors.tracker noise" in result.output
     assert "mounting" in result.output
     assert (tmp_path / "p.png").stat().st_size > 10_000
+    assert "required 0.0001 rad, windows of 4 s: kept by all measures" in result.output
+    tight = budget.read_text().replace("1e-4", "1e-9").replace("window = 4.0", "window = [4.0, 8.0]")
+    budget.write_text(tight)
+    result = CliRunner().invoke(cli, [*args, "--out", str(tmp_path / "two.png")])
+    over = [line for line in result.output.splitlines() if line.startswith("required 1e-09 rad, windows of")]
+    assert len(over) == 2
+    assert all("exceeded by APE of bodies.hub.turn.x" in line for line in over)
+    heights = [plt.imread(tmp_path / name).shape[0] for name in ("p.png", "two.png")]
+    assert heights[1] > 1.5 * heights[0], "a panel for each window"
     assert CliRunner().invoke(cli, [*args, "--first", "1"]).exit_code != 0
     for given, missing in (["--window=4"], "--of"), (["--of=bodies.hub.turn"], "--window"):
         result = CliRunner().invoke(cli, [*args[:3], *given])
