@@ -271,6 +271,10 @@ def overview(model: Model, run: Run | None = None) -> Overview:
         system = start_state(system, run.start)
         started: list[str] = []
     else:
+        if run is not None and run.start == "equilibrium":
+            from femb.statics.equilibrium import check_rates
+
+            check_rates(system)
         started = [*_taken_over_lines(system), *_recoil_lines(system)]
     check_figures_of(model)
     method: list[str] = []

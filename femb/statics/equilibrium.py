@@ -88,7 +88,7 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
 def _balanced(system: System, held: str | None = None) -> tuple[LoadPath, Balanced]:
     """The state of ``steady_start`` in balance, and what found it; held : as in ``in_equilibrium``."""
     if system.n_c:
-        _check_rates(system)
+        check_rates(system)
     statics = Statics(system)
     motions = statics.motions
     holding = statics.twin.layout.bodies[held] if held is not None else -1
@@ -189,7 +189,8 @@ def _settled(system: System, q: Floats, v: Floats) -> Floats:
     return v
 
 
-def _check_rates(system: System) -> None:
+def check_rates(system: System) -> None:
+    """Raise ModelError for an equilibrium of joints with given rates, as one body has none."""
     joints = system.model.joints
     turning = [name for name in system.layout.joints if (rates := joints[name].rates) is not None and np.any(rates)]
     if turning:

@@ -23,6 +23,7 @@ from femb import (
     Prismatic,
     ReactionWheel,
     RigidBody,
+    Run,
     Section,
     SolveError,
 )
@@ -40,6 +41,7 @@ from femb.elements import (
 from femb.layout.state import State
 from femb.numerics import rotations
 from femb.profiles import Polynomial
+from femb.run.overview import overview
 from femb.run.simulate import simulate
 from femb.statics.equilibrium import in_equilibrium, steady_start
 from femb.statics.solve import Statics
@@ -631,6 +633,8 @@ def test_mechanisms_without_equilibrium():
         system = in_equilibrium(System(model))
     np.testing.assert_allclose(system.q0, System(model).q0, atol=1e-15)
     refuses(r"'hinge' is given rates", steady, pendulum(rates=(1.0,)))
+    run = Run(duration=1.0, start="equilibrium")
+    refuses(r"'hinge' is given rates", overview, pendulum(rates=(1.0,)), run)
 
 
 def test_rates_of_joints_of_two_coordinates():
