@@ -471,9 +471,9 @@ def _located(path: Path, text: str, case: Any, problems: Sequence[Problem]) -> C
 
 
 def _entries(table: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[str]:
-    """The entries of nested tables as ``load_case`` takes them."""
+    """The entries of nested tables as ``load_case`` takes them; profiles and tables of paths replace others."""
     for key, value in table.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and "." not in key and not isinstance(value.get("shape"), str):
             yield from _entries(value, (*path, key))
         else:
             # a key in quotes is a path too

@@ -191,3 +191,15 @@ def test_a_number_of_runs_of_the_worst_is_refused():
         *(Study, "case.toml", {"k": {"kind": "uniform", "low": 1.0, "high": 2.0}}),
         **words,
     )
+
+
+@pytest.mark.parametrize("line", ['"loads.push.profile" = {}', "loads.push.profile = {}"])
+def test_a_profile_that_a_study_sets_replaces_that_of_the_case(tmp_path, line):
+    """Not its keys one by one: those of the old shape are none of the new one."""
+    case = "[bodies.b]\nmass = 1.0\ninertia = 1.0\n[loads.push]\nbody = 'b'\nforce = [1, 0, 0]\n"
+    profile = "profile = { shape = 'smooth_step', start = 0.1, duration = 0.5, before = 0.0, after = 1.0 }\n"
+    (tmp_path / "case.toml").write_text(case + profile + "[run]\nduration = 2.0\n")
+    study = "case = 'case.toml'\n[variables.m]\nkey = 'bodies.b.mass'\nvalues = [2.0]\n[set]\n"
+    output = "\n[outputs.v]\nkind = 'final'\nof = 'bodies.b.velocity.x'\n"
+    (tmp_path / "study.toml").write_text(study + line.format('{ shape = "constant", value = 3.0 }') + output)
+    assert sweep(tmp_path / "study.toml")["v"] == pytest.approx([3.0], rel=1e-9)
