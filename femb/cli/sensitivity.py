@@ -157,4 +157,5 @@ def identify(
             start=start, overrides=overrides,
         )  # fmt: skip
         words = ("parameters", "start", "values", "deviations", "correlation", "singular", "chi2", "not_told")
+        words += ("freedom", "at_bound", "held_out", "noticed")
         say(*_written(found, file, *words), quiet=quiet)
