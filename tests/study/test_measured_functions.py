@@ -390,7 +390,7 @@ first = { body = "upper", at = [0, 0, -0.5], axis = [0, 1, 0] }
 second = { body = "lower", at = [0, 0, 0.5], axis = [0, 1, 0] }
 start = 0.5
 [run]
-duration = 20.0
+duration = 8.0
 rtol = 1e-9
 [parameters.mass]
 entry = "bodies.lower.mass"
@@ -420,7 +420,7 @@ def double_pendulum(mass, t):
 @pytest.mark.slow
 def test_a_chaotic_motion_is_fitted_up_to_where_it_is_stable(tmp_path):
     """A double pendulum: after some seconds the masses 1 and 1.02 kg move in ways of their own."""
-    t = np.linspace(0.0, 20.0, 401)
+    t = np.linspace(0.0, 8.0, 161)
     upper, elbow = double_pendulum(1.02, t)
     data = "time,joints.top.angle +- 1e-3,joints.elbow.angle +- 1e-3\n" + "".join(
         f"{a:.17g},{b:.17g},{c:.17g}\n" for a, b, c in zip(t, upper, elbow, strict=True)
@@ -429,6 +429,6 @@ def test_a_chaotic_motion_is_fitted_up_to_where_it_is_stable(tmp_path):
         FembWarning, match="the motion is unstable: after .* s it changes by more than 1000 times its size"
     ):
         found = identify(written(tmp_path, "p.toml", PENDULUM), written(tmp_path, "run.csv", data))
-    assert 2.0 < found.curves[0].abscissa[-1] < 19.0
+    assert 2.0 < found.curves[0].abscissa[-1] < 7.0
     assert found.values[0] == pytest.approx(1.02, rel=1e-6)
     assert np.max(np.abs(found.after)) < 1.0
