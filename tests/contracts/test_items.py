@@ -108,10 +108,10 @@ STIFFNESS = 1e3 * (COUPLING @ COUPLING.T + 4.0 * np.eye(6))
 MASS = stiff(1.0, 1.0, (1.0, 1.0), 2.0, (0.6, 0.5, 0.4), "m", mass_axis=(0.03, -0.02)).mass()
 
 
-def sheared(*items):
+def sheared(*items, elements=2):
     """A curved and tapered beam whose sections couple everything, heated and loaded."""
     beam = e.ExactBeam(
-        "boom", sections=("root", "tip"), stations=(0.0, 1.0), length=1.0, elements=2, curvature=(0.5, 0.3, 0.8),
+        "boom", sections=("root", "tip"), stations=(0.0, 1.0), length=1.0, elements=elements, curvature=(0.5, 0.3, 0.8),
         start=Attachment("a", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0)),
     )  # fmt: skip
     sections = [
@@ -130,17 +130,18 @@ POINTS = Place("a", at=(0.1, 0.2, 0.3)), Place("b", at=(-0.2, 0.1, 0.0))
 SLOPES = np.array([[-1.0, 0.2, 0.1], [0.0, -0.7, 0.3], [0.4, 0.0, -0.9]])
 
 
-def in_orbit():
+def in_orbit(elements=2):
     """Bodies, masses, beams of both kinds and a flexible body in the field of a fast orbit."""
+    mast = e.Beam("mast", "tube", 1.0, elements, start=Attachment("b", (0.1, 0.3, 0.0), direction=(0.0, 1.0, 0.3)))
     return sheared(
-        SECTION, e.Beam("mast", "tube", 1.0, 2, start=Attachment("b", (0.1, 0.3, 0.0), direction=(0.0, 1.0, 0.3))),
+        SECTION, mast,
         e.PointMass("free", mass=0.3, position=(2.0, 1.0, 1.0)), e.PointMass("fixed", mass=0.4, on=POINTS[0]),
         e.FlexibleBody(
             "panel", Particles(interfaces=2).reduced(),
             start=Attachment("b", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0)),
         ),
         e.GravityGradient("orbit", rate=0.7, radial=(1.0, 2.0, 0.0), normal=(2.0, -1.0, 3.0), origin=(0.2, 0.1, -0.4)),
-        e.GravityGradient("other", rate=0.5),
+        e.GravityGradient("other", rate=0.5), elements=elements,
     )  # fmt: skip
 
 
