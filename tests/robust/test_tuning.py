@@ -366,6 +366,8 @@ def test_the_least_gain_is_that_of_the_slowest_plant_inside_of_the_range():
     found = tuning._Tuning(form, gains, lambda loop: -float(loop.laws[0].D.item()), 2.0, 1.0).find(1, 1)
     assert found.gains["gain"] == pytest.approx(0.8, rel=1e-3)
     assert found.growth == pytest.approx(-1.0, rel=1e-3)
+    rows = found.table().splitlines()
+    assert rows[-3].split() == ["gain", "0.02", f"{found.gains['gain']:.7g}"]
 
 
 def test_what_cannot_be_tuned_is_named():

@@ -1,5 +1,6 @@
 """Test data, correlation and identification: a universal file of pyuff, closed forms, and a fit by another program."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -220,6 +221,12 @@ def test_its_modulus_is_identified(panel, tmp_path):
     assert found.chi2 < 1e-3 < np.sum(found.before**2)
     before, after = found.held_out["mode 2, Hz"]
     assert abs(after) < 0.5 < 5.0 < abs(before)
+    rows, (name,), deviation = found.table().splitlines(), found.parameters, found.deviations[0]
+    assert rows[1].split()[:4] == [name, f"{found.start[0]:.7g}", f"{found.values[0]:.7g}", f"{deviation:.4g}"]
+    assert f"held out: mode 2, Hz {before:.3f} before, {after:.3f} after" in rows
+    for side, word in ((-1, "least"), (1, "largest")):
+        at_end = replace(found, at_bound=np.array([side])).table().splitlines()[1]
+        assert at_end.removeprefix(rows[1]) == f"  at its {word} value"
     assert found.draw(tmp_path / "i.png").exists()
 
 

@@ -266,6 +266,7 @@ def test_steps_are_as_many_again_and_beside_the_value_they_have_the_slope_in_clo
     again, halves = recorded.of(sprung(1.0)), recorded.of(sprung(1.0), halved=True)
     steps = recorded.results.statistics["steps"]
     assert [each.statistics["steps"] for each in (again, halves)] == [steps, 2 * steps]
+    assert recorded.results.statistics["factorizations"] < steps  # matrices are kept
     x = [each.bodies["m"].position[:, 0] for each in (again, recorded.results)]
     np.testing.assert_allclose(*x, rtol=1e-13)
     above, below = (recorded.of(sprung(1.0 + h)).bodies["m"].position[:, 0] for h in (1e-4, -1e-4))

@@ -61,12 +61,23 @@ def spring(**words):
 
 def test_one_spring_in_closed_form_and_by_samples():
     """f = sqrt(k/m)/2 pi: f'' = -f/(4 k^2), and the samples scatter as the first order says within their error."""
-    found, deviation = tolerances(spring(), samples=40), 5.0
+    mass = {"value": 2.0, "range": [1.99, 2.01], "distribution": "normal"}
+    found, deviation = tolerances(spring(mass=mass), samples=40), 5.0
     f = np.sqrt(50.0 / 2.0) / (2.0 * np.pi)
-    assert found.sigma[0] == pytest.approx(f / (2.0 * 50.0) * deviation, rel=1e-7)
+    changes = np.array([f / 100.0 * deviation, -f / 4.0 * 0.01 / 3.0])
+    assert found.sigma[0] == pytest.approx(np.linalg.norm(changes), rel=1e-7)
     assert found.shift[0] == pytest.approx(-f / (8.0 * 50.0**2) * deviation**2, rel=0.02)
     assert np.std(found.samples[:, 0], ddof=1) == pytest.approx(found.sigma[0], rel=0.1)
-    assert "40 samples: deviation" in found.table()
+    some, (sigma, shift) = found.samples[:, 0], (found.second[0], found.shift[0])
+    size = np.std(some, ddof=1)
+    lines = [line.strip() for line in found.table().splitlines()[3:]]
+    assert lines[0] == f"second order: deviation {sigma:.4g}, shift of the mean {shift:.3g}"
+    error = f"+- {size / np.sqrt(80.0):.2g}", f"+- {size / np.sqrt(40.0):.2g}"
+    assert lines[1] == f"40 samples: deviation {size:.4g} {error[0]}, shift {np.mean(some) - f:.3g} {error[1]}"
+    # by their shares, the largest first
+    shares = changes**2 / np.sum(changes**2)
+    wanted = [f"stiffness 50 5 {changes[0]:.4g} {shares[0]:.3f}", f"mass 2 0.003333 {changes[1]:.4g} {shares[1]:.3f}"]
+    assert [line.split() for line in lines[3:]] == [row.split() for row in wanted]
 
 
 def test_a_uniform_parameter_scatters_by_its_half_over_the_root_of_three():
