@@ -472,7 +472,21 @@ def test_free_structure_under_balanced_loads():
 
 
 def test_rigid_bodies_alone():
-    """A free body may spin about a principal axis, not about another."""
+    """A free body may spin about a principal axis, not about another, and without what acts along the axis or about it,
+    of which bearings bear the first."""
+    body = RigidBody("b", mass=1.0, inertia=(1, 2, 3), angular_velocity=(0, 0, 1.0))
+    bearings = Revolute("r", JointEnd("ground", axis=(0, 0, 1)), JointEnd("b", axis=(0, 0, 1)))
+    for joints, load, needed in (
+        ([], {"force": (0, 0, 1.0)}, "net force .0, 0, -1. N and"),
+        ([], {"torque": (0, 0, 1.0)}, "net force .0, 0, 0. N and moment about the origin .0, 0, -1. N m"),
+        ([bearings], {"force": (0, 0, 1.0)}, ""),
+        ([bearings], {"torque": (0, 0, 1.0)}, "moment of -1 N m about its axis"),
+    ):
+        model = of_parts(body, *joints, Load("push", body="b", **load))
+        if not needed:
+            np.testing.assert_allclose(steady(model)[2], [0, 0, 0, 0, 0, 1], atol=1e-12)
+        else:
+            refuses(f"no steady motion to start from: .* would need a {needed}", steady, model, error=SolveError)
     model = of_parts(RigidBody("b", mass=1.0, inertia=(1, 2, 3), angular_velocity=(0, 0, 1.0), velocity=(1, 0, 0)))
     system, q, v = steady(model)
     np.testing.assert_allclose(q, system.q0, atol=1e-12)
