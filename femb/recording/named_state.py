@@ -16,7 +16,7 @@ from femb.base.options import StartState
 from femb.base.types import Floats
 from femb.layout.commands import TakesCommands
 from femb.layout.layout import Layout
-from femb.results.storage.read import find_results, read_earlier
+from femb.results.storage.read import Earlier, find_results, read_earlier
 from femb.system.initial_state import TYPED, assembled, gap_problems, shared_velocity
 from femb.system.system import System
 
@@ -61,13 +61,24 @@ def start_state(system: System, start: StartState) -> System:
 
     Raises ContinuationError where the file has none, ModelError where the model has other parts.
     """
+    earlier = _earlier(start)
+    return starting_from(system, earlier.part("names"), earlier.part("last"), earlier.part("discrete"))
+
+
+def start_line(start: StartState) -> str:
+    """A line on a start from results, as they are at their last instant while profiles and orbits begin at zero."""
+    last = float(_earlier(start).part("last")["time"])
+    return f"start: the last state of {start.results}, at {last:.6g} s there; profiles, orbits and clocks begin anew"
+
+
+def _earlier(start: StartState) -> Earlier:
     path = find_results(Path(start.results))
     earlier = read_earlier(path)
     if "last/time" not in {name.removeprefix(CHECKPOINT) for name in earlier.checkpoint}:
         raise ContinuationError(
             f"{path}: has no last state to start from; wanted a run in time, not a copy of its file"
         )
-    return starting_from(system, earlier.part("names"), earlier.part("last"), earlier.part("discrete"))
+    return earlier
 
 
 def starting_from(system: System, names: Arrays, state: Arrays, discrete: Arrays) -> System:

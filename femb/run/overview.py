@@ -266,10 +266,9 @@ def overview(model: Model, run: Run | None = None) -> Overview:
 
     system = system_of(model, run is not None and run.assembles)
     if run is not None and isinstance(run.start, StartState):
-        from femb.recording.named_state import start_state
+        from femb.recording.named_state import start_line, start_state
 
-        system = start_state(system, run.start)
-        started: list[str] = []
+        system, started = start_state(system, run.start), [start_line(run.start)]
     else:
         if run is not None and run.start == "equilibrium":
             from femb.statics.equilibrium import check_rates

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from fragile_runs import Kill, KilledError
 from long_runs import slow
 from models import refuses
+from shared_runs import invoked
 
 import femb
 from femb.base.errors import ContinuationError, ModelError, ResultError
@@ -567,4 +568,7 @@ def test_delayed_commands_go_on_within_limits_where_a_run_starts_from_another(tm
     np.testing.assert_allclose(np.abs(weak.wheels["w"].torque), 1e-3, rtol=1e-12)
     free = COMMANDED[: COMMANDED.index("[controllers.c]")] + COMMANDED[COMMANDED.index("[run]") :]
     later.write_text(free + 'start = { results = "out" }\n')
+    code, stdout, _ = invoked("check", str(later))
+    line = f"start: the last state of {tmp_path / 'out'}, at 3 s there; profiles, orbits and clocks begin anew"
+    assert (code, line in stdout) == (0, True), stdout
     np.testing.assert_array_equal(femb.simulate(later).wheels["w"].torque, 0.0, "a motor that nothing commands")
