@@ -13,7 +13,7 @@ from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 
-from femb.base.types import Bools, Floats
+from femb.base.types import Bools, Floats, Ints
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import LowRank
 from femb.layout.layout import Layout
@@ -277,11 +277,21 @@ class StaticEquations:
     def scales(self, stiffness: Floats, jacobian: Floats) -> tuple[Floats, Floats]:
         """Scales (n_v + n_c,) that make equations by length, angle and row alike, whatever the size of the model, and
         weights (n_c,) by which J^T J is as large as the stiffness; both of block data."""
-        (rows, columns), of_rows = self.twin.pattern.rows_columns(), self.row_sizes(jacobian)
-        scales = np.append(self.sizes, np.zeros_like(of_rows))
-        size = largest(scales[rows] * stiffness * scales[columns]) or 1.0
-        scales[self.twin.n_v :] = size / of_rows
-        return scales, size / of_rows**2
+        of_rows, size = self.row_sizes(jacobian), largest(self._alike * stiffness) or 1.0
+        return np.append(self.sizes, size / of_rows), size / of_rows**2
+
+    @cached_property
+    def _alike(self) -> Floats:
+        """Scales of rows times those of columns, by entries of block data; zero for those of constraints."""
+        (rows, columns), scales = self.twin.pattern.rows_columns(), np.append(self.sizes, np.zeros(self.twin.n_c))
+        return np.asarray(scales[rows] * scales[columns])
+
+    @cached_property
+    def _of_rows(self) -> tuple[Ints, Ints, Floats]:
+        """The entries of J in block data, their rows, and sizes of the displacements of their columns."""
+        (rows, columns), n_v = self.twin.pattern.rows_columns(), self.twin.n_v
+        own = np.flatnonzero((rows >= n_v) & (columns < n_v))
+        return own, rows[own] - n_v, self.sizes[columns[own]]
 
     @cached_property
     def sizes(self) -> Floats:
@@ -290,10 +300,8 @@ class StaticEquations:
 
     def row_sizes(self, jacobian: Floats) -> Floats:
         """(n_c,) sizes of the rows of J, block data, by displacements of the extent and rotations of one; else one."""
-        (rows, columns), n_v = self.twin.pattern.rows_columns(), self.twin.n_v
-        own = (rows >= n_v) & (columns < n_v)
-        squares = (jacobian[own] * self.sizes[columns[own]]) ** 2
-        sizes = np.sqrt(np.bincount(rows[own] - n_v, squares, self.twin.n_c))
+        own, rows, moved = self._of_rows
+        sizes = np.sqrt(np.bincount(rows, (jacobian[own] * moved) ** 2, self.twin.n_c))
         return np.where(sizes > 0.0, sizes, 1.0)
 
     def products(self, u: Floats, q: Floats, weights: Floats) -> Floats:
