@@ -33,6 +33,8 @@ from femb.cli.output import (
 
 if TYPE_CHECKING:
     from femb.results.results import Results
+    from femb.results.sweep import Sweep
+    from femb.study.study import Study
 
 
 def _in_time(
@@ -277,7 +279,6 @@ def sweep(
     from femb.numerics.threads import core_count
     from femb.study.study import read_study
     from femb.study.sweep import TABLE, compile_for, is_finished
-    from femb.study.sweep import sweep as carry_out
 
     with reported():
         if sobol and optimize:
@@ -287,57 +288,69 @@ def sweep(
         design = "saltelli" if sobol else "optimize" if optimize else None
         described = read_study(study, overrides, design=design, runs=optimize)
         folder = folder_of(study, out)
-        table_file, part = folder / f"{TABLE}.h5", folder / f"{TABLE}.part"
+        table_file = folder / f"{TABLE}.h5"
         check_writable(table_file)
         form = None
         if exact:
             from femb.robust.uncertain import uncertain
 
             form = uncertain(described, modes=modes)
-        finished = not force and is_finished(described, folder, form)
-        if finished and not quiet:
-            click.echo(f"{table_file}: has the results of this study already; --force computes anew", err=True)
-        if not finished and not part.exists():
-            check_free(table_file, force)
+        if not force and is_finished(described, folder, form):
+            if not quiet:
+                click.echo(f"{table_file}: has the results of this study already; --force computes anew", err=True)
+        else:
+            if not (folder / f"{TABLE}.part").exists():
+                check_free(table_file, force)
+            compile_for(described, Messages(quiet))
         if workers is None:
             workers = 0 if scheduler or cluster or together or exact else core_count()
-        if not finished:
-            compile_for(described, Messages(quiet))
-        done = 0
-        try:
-            with counted(quiet, "run") as bar:
-
-                def progress(finished: int, failed: int, total: int) -> None:
-                    nonlocal done
-                    done = finished
-                    bar(finished, total)
-
-                table = carry_out(
-                    described, workers=workers, out=folder, again=force, progress=progress, scheduler=scheduler,
-                    cluster=cluster, together=together, form=form,
-                )  # fmt: skip
-        except KeyboardInterrupt as stop:
-            count = f"{done} of {described.most} runs"
-            click.echo(f"interrupted after {count}; the same command goes on with the others", err=True)
-            click.echo("\n".join(filter(None, getattr(stop, "__notes__", ()))), err=True)
-            sys.exit(INTERRUPTED)
-        paths = [folder / f"{TABLE}.csv", table_file]
-        texts: list[str] = [table.summary(), *([] if form is None else [form.table()])]
-        values: dict[str, object] = {"columns": table.columns()}
-        if described.design == "saltelli":
-            from femb.results.sobol import all_indices
-
-            found, problems = all_indices(table)
-            texts += [*(indices.table() for indices in found.values()), *problems]
-            values["sobol"] = found
-            if found:
-                from femb.pictures.figures import plot
-
-                paths.append(plot(table.results(), folder / "sobol.png", f"sobol of {', '.join(found)}"))
-        say("\n\n".join(texts), "", *paths, values, quiet=quiet)
+        table = _swept(
+            described, quiet, workers=workers, out=folder, again=force, scheduler=scheduler, cluster=cluster,
+            together=together, form=form,
+        )  # fmt: skip
+        _say_table(table, folder, [] if form is None else [form.table()], quiet)
         if table.failed.all():
             if quiet:
-                click.echo(
-                    f"all {len(table)} runs failed, the first by: {' '.join(table.messages[0].split())}", err=True
-                )
+                first = " ".join(table.messages[0].split())
+                click.echo(f"all {len(table)} runs failed, the first by: {first}", err=True)
             sys.exit(FAILED)
+
+
+def _swept(study: "Study", quiet: bool, **options: Any) -> "Sweep":
+    """The table of a study, whose runs are counted by a bar; where it is interrupted the command ends."""
+    from femb.study.sweep import sweep
+
+    done = 0
+    try:
+        with counted(quiet, "run") as bar:
+
+            def progress(finished: int, failed: int, total: int) -> None:
+                nonlocal done
+                done = finished
+                bar(finished, total)
+
+            return sweep(study, progress=progress, **options)
+    except KeyboardInterrupt as stop:
+        count = f"{done} of {study.most} runs"
+        click.echo(f"interrupted after {count}; the same command goes on with the others", err=True)
+        click.echo("\n".join(filter(None, getattr(stop, "__notes__", ()))), err=True)
+        sys.exit(INTERRUPTED)
+
+
+def _say_table(table: "Sweep", folder: Path, more: list[str], quiet: bool) -> None:
+    """Say what the table of a study has, with more texts, and draw the Sobol indices of its design."""
+    from femb.study.sweep import TABLE
+
+    paths, texts = [folder / f"{TABLE}.csv", folder / f"{TABLE}.h5"], [table.summary(), *more]
+    values: dict[str, object] = {"columns": table.columns()}
+    if table.design == "saltelli":
+        from femb.results.sobol import all_indices
+
+        found, problems = all_indices(table)
+        texts += [*(indices.table() for indices in found.values()), *problems]
+        values["sobol"] = found
+        if found:
+            from femb.pictures.figures import plot
+
+            paths.append(plot(table.results(), folder / "sobol.png", f"sobol of {', '.join(found)}"))
+    say("\n\n".join(texts), "", *paths, values, quiet=quiet)

@@ -31,7 +31,18 @@ from femb.study.outputs import StudyOutput
 from femb.study.runner import RunAnalyses, Runner, StudyRow
 from femb.study.sensitivity import Differences
 from femb.study.study import Study, given_entries
-from femb.study.variables import EDGE, EVOLUTION, MOVING, SLSQP, Values, at_points, generation, unit_points
+from femb.study.variables import (
+    EDGE,
+    EVOLUTION,
+    MOVING,
+    OPTIMIZE,
+    SLSQP,
+    WORST,
+    Values,
+    at_points,
+    generation,
+    unit_points,
+)
 from femb.study.variables import Range as Levels
 
 # Relative spread of what is best over a generation at which a search ends; a violation of what has no value.
@@ -76,6 +87,16 @@ class Search:
         sense, _, self.name = (self.study.best or "").partition(" ")
         self.sign = 1.0 if sense == "least" else -1.0
         self.limits = self.study.limits
+
+    def run(self) -> None:
+        """Carry out the runs of the study: towards its optimum, towards its worst, or as they stand in its design."""
+        if self.study.design == OPTIMIZE:
+            self.find()
+        elif self.study.design == WORST:
+            self.find_worst()
+        else:
+            self.values += self.study.rows
+            self.carry_out(dict(enumerate(self.values)))
 
     def find(self) -> None:
         """Carry out the search. Raises ModelError: gradients are asked for, and an output has none, with the reason."""

@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -391,6 +391,43 @@ def _with_motion(runner: Runner, described: Described, results: Results) -> RunA
     return analyses
 
 
+@dataclass
+class _Execution:
+    """Carries out runs at their places, and keeps each in ``rows`` and the journal as it is finished."""
+
+    runner: Runner
+    places: tuple[int, str | None, str | None]
+    together: bool
+    rows: dict[int, StudyRow]
+    journal: StudyJournal | None
+    tell: Callable[[int, int, int], None]
+    total: int
+
+    def __post_init__(self) -> None:
+        self.failed = sum(row.failed for row in self.rows.values())
+
+    def report(self) -> None:
+        """Tell how many runs are done, how many of them failed, and how many there are."""
+        self.tell(len(self.rows), self.failed, self.total)
+
+    def carry_out(self, runs: Runs, one: Callable[[int, Sequence[Any]], StudyRow] | None = None) -> list[StudyRow]:
+        """The rows of runs, of which those that are missing are carried out; one : carries out each in its turn."""
+        missing = {k: values for k, values in runs.items() if k not in self.rows}
+        if one is not None:
+            finished: Iterator[StudyRow] = (one(*run) for run in missing.items())
+        elif self.together:
+            finished = in_ensembles(self.runner, missing)
+        else:
+            finished = carried_out(self.runner, missing, *self.places)
+        for row in finished:
+            self.rows[row.run] = row
+            if self.journal is not None:
+                self.journal.add(row)
+            self.failed += row.failed
+            self.report()
+        return [self.rows[k] for k in runs]
+
+
 TABLE, RUNS = "sweep", "runs"
 """Names of the files of the table, and of the folder of the results of all runs."""
 
@@ -436,13 +473,9 @@ def sweep(
         study = read_study(study)
     if not isinstance(study, Study):
         raise ModelError(f"got {shown(study)} for the study, wanted a femb.Study or the path of a study file")
-    check_places(workers, scheduler, cluster)
-    if together and (workers or scheduler or cluster or study.keep):
-        raise ModelError("together: runs in this process, and keeps no results of all runs; leave the others out")
-    if form is not None and (workers or scheduler or cluster or together or study.keep):
-        raise ModelError("form: runs in this process, and has no results of all runs; leave the others out")
-    if together:
-        refuse_audit(study)
+    places = workers, scheduler, cluster
+    check_places(*places)
+    _check_here(study, together, form is not None, any(places))
     if study.keep and out is None:
         raise ModelError("keep: the results of all runs need a folder: give out=...")
     folder = None if out is None else Path(out)
@@ -453,58 +486,41 @@ def sweep(
         raise study.located(error) from error
     parts = fingerprint(study, runner)
     with ExitStack() as stack:
-        rows: dict[int, StudyRow] = {}
-        journal = None
+        rows, journal = dict[int, StudyRow](), None
         if folder is not None:
             journal = stack.enter_context(StudyJournal(folder / f"{TABLE}.part", parts, again))
             rows.update(journal.rows or ({} if again else finished_rows(folder, runner, parts)))
         bar = stack.enter_context(counted(quiet=progress is not True, unit="run", always=True))
         tell = progress if callable(progress) else lambda done, _, total: bar(done, total)
-        failed = sum(row.failed for row in rows.values())
-        tell(len(rows), failed, study.most)
-        places = (workers, scheduler, cluster)
-
-        def carry_out(runs: Runs, one: Callable[[int, Sequence[Any]], StudyRow] | None = None) -> list[StudyRow]:
-            """The rows of runs, of those that are missing as they are finished; one : carries out each in its turn."""
-            nonlocal failed
-            missing = {k: values for k, values in runs.items() if k not in rows}
-            if one is not None:
-                finished: Iterator[StudyRow] = (one(*run) for run in missing.items())
-            elif together:
-                finished = in_ensembles(runner, missing)
-            else:
-                finished = carried_out(runner, missing, *places)
-            for row in finished:
-                rows[row.run] = row
-                if journal is not None:
-                    journal.add(row)
-                failed += row.failed
-                tell(len(rows), failed, study.most)
-            return [rows[k] for k in runs]
-
-        search = Search(study, runner, carry_out)
-        values = search.values
+        execution = _Execution(runner, places, together, rows, journal, tell, study.most)
+        execution.report()
+        search = Search(study, runner, execution.carry_out)
         try:
-            if study.design == OPTIMIZE:
-                search.find()
-            elif study.design == WORST:
-                search.find_worst()
-            else:
-                values = study.rows
-                carry_out(dict(enumerate(values)))
+            search.run()
         except KeyboardInterrupt as stop:
-            known = [k for k in range(len(values)) if k in rows]
-            so_far = table_of(study, [values[k] for k in known], [rows[k] for k in known], units)
+            known = [k for k in range(len(search.values)) if k in rows]
+            so_far = table_of(study, [search.values[k] for k in known], [rows[k] for k in known], units)
             stop.add_note("\n".join(so_far.judged()))
             raise
-        table = table_of(study, values, [rows[k] for k in range(len(values))], units)
-        table = replace(table, fingerprint=parts, notes=search.notes, multipliers=search.multipliers,
-                        nominal=_nominal(study, runner))  # fmt: skip
+        table = replace(
+            table_of(study, search.values, [rows[k] for k in range(len(search.values))], units),
+            fingerprint=parts, notes=search.notes, multipliers=search.multipliers, nominal=_nominal(study, runner),
+        )  # fmt: skip
         if folder is not None and journal is not None:
             table.write_csv(folder / f"{TABLE}.csv")
             table.write(folder / f"{TABLE}.h5")
             journal.remove()
     return table
+
+
+def _check_here(study: Study, together: bool, form: bool, elsewhere: bool) -> None:
+    """Raise ModelError where runs that need this process have other processes, results of their own, or an audit."""
+    if together and (elsewhere or study.keep):
+        raise ModelError("together: runs in this process, and keeps no results of all runs; leave the others out")
+    if form and (elsewhere or together or study.keep):
+        raise ModelError("form: runs in this process, and has no results of all runs; leave the others out")
+    if together:
+        refuse_audit(study)
 
 
 def compile_for(study: Study, progress: Reporter) -> None:
