@@ -177,11 +177,12 @@ class Followed:
 class Accuracy:
     """The scales of a run to an accuracy, by runs before it, and the estimate of its error after it.
 
-    run : with the scales. ways : of ``measure``. part : the errors of steps, relative to the accuracy. first : the
-    error of the run with the first of ``TRIED``. before : the states of that with the second. followed : takes those of
-    the run.
+    wanted : the accuracy. run : with the scales. ways : of ``measure``. part : the errors of steps, relative to the
+    accuracy. first : the error of the run with the first of ``TRIED``. before : the states of that with the second.
+    followed : takes those of the run.
     """
 
+    wanted: float
     run: Run
     measure: Measure
     ways: Ways
@@ -190,16 +191,16 @@ class Accuracy:
     before: Followed
     followed: Followed
 
-    def verdict(self, wanted: float) -> tuple[float, str]:
+    def verdict(self) -> tuple[float, str]:
         """The estimate of the error, and a sentence where it is above what was wanted."""
         second, name, t = self.measure.difference(self.followed, self.before, self.ways)
         fall = np.log(max(self.first, 1e-300) / max(second, 1e-300)) / np.log(TRIED[0] / TRIED[1])
         found = second * (self.part / TRIED[1]) ** float(np.clip(fall, LEAST_POWER, MOST_POWER))
-        if found <= wanted:
+        if found <= self.wanted:
             return found, ""
         return found, (
-            f"accuracy: got an estimate of {found:.2g}, of {name} at t = {t:.6g} s, wanted {wanted:g}: the motion is "
-            "sensitive to the least error, or rounding limits it"
+            f"accuracy: got an estimate of {found:.2g}, of {name} at t = {t:.6g} s, wanted {self.wanted:g}: the motion "
+            "is sensitive to the least error, or rounding limits it"
         )
 
 
@@ -236,7 +237,7 @@ def toward(
     part = TRIED[1] * (AIM * wanted / expected) ** (1.0 / USUAL_POWER)
     part = min(LARGEST, max(SMALLEST, part))
     to = _with(run, measure.scales(ways, part * wanted), part * wanted)
-    return Accuracy(to, measure, ways, part, error, second, Followed(instants))
+    return Accuracy(wanted, to, measure, ways, part, error, second, Followed(instants))
 
 
 def _with(run: Run, scales: GivenScales, part: float) -> Run:

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -20,6 +21,7 @@ from femb.run.checkpoints import Checkpoints
 from femb.run.events import Event
 from femb.run.start import continued, started
 from femb.run.time_loop import RunSummary, integrate
+from femb.steppers.contract import StepperState
 from femb.steppers.diagnosis import nearly_locked
 from femb.system.moving_ground import mass_properties
 from femb.vibration.completion import check_figures_of, system_of
@@ -27,6 +29,9 @@ from femb.vibration.completion import check_figures_of, system_of
 if TYPE_CHECKING:
     from femb.case import Given
     from femb.recording.frames import Frames
+    from femb.recording.recording import Recording
+    from femb.run.accuracy import Accuracy
+    from femb.small_motions.spin_watch import SpinWatch
     from femb.system.system import System
 
 
@@ -81,6 +86,7 @@ def simulate(
     case_text, events = case_text or text, tuple(events)
     from femb.formulations import make_formulation
     from femb.recording.recording import Recording, Watch
+    from femb.run.accuracy import toward
     from femb.run.memory import check_memory
     from femb.run.method_choice import with_defaults
     from femb.small_motions.spin_watch import SpinWatch
@@ -103,34 +109,28 @@ def simulate(
     if not from_state:
         system = started(system, run)
     form, run_summary = make_formulation(system, run.formulation), RunSummary([])
-    times, spin, asked = run.output_times(), SpinWatch(system), run.accuracy
+    observer = Observer(SpinWatch(system))
     # the matrices of other formulations are dense and small
     threads = nullcontext() if form is system else one_blas_thread()
-
-    def observe(frames: "Frames") -> None:
-        spin.add(frames.v)
-        if accuracy is not None:
-            accuracy.followed.take(frames)
 
     with (
         threads,
         reporting(progress, run.duration) as reporter,
-        Recording(system, run.method, out, case_text, run.output, reason, plan.options, earlier, observe) as recording,
+        Recording(
+            system, run.method, out, case_text, run.output, reason, plan.options, earlier, observer.take
+        ) as recording,
     ):
         if reporter and of_output:
             reporter.message(of_output)
-        accuracy = None
-        if asked is not None:
-            from femb.run.accuracy import toward  # of few runs
-
-            accuracy = toward(system, run, times, events, reporter)
-            run = accuracy.run
+        if run.accuracy is not None:
+            observer.accuracy = toward(system, run, run.output_times(), events, reporter)
+            run = observer.accuracy.run
         stepper = make_stepper(form, run)
         keep = Checkpoints(recording.keep, earlier, plan.extended) if out is not None else None
         try:
             watch = Watch(recording, reporter)
             for frames in integrate(
-                form, stepper, times, run_summary, events, watch, run.most_steps, keep,
+                form, stepper, run.output_times(), run_summary, events, watch, run.most_steps, keep,
                 run.output.motion_only,
             ):  # fmt: skip
                 recording.add(frames)
@@ -138,19 +138,38 @@ def simulate(
             recording.statistics, recording.arrays = stepper.statistics.as_dict(), run_summary.arrays()
         if out is None:  # the last state, for a file of these results
             recording.keep({f"discrete/{name}": array for name, array in stepper.form.system.discrete.items()})
-        finer = "rtol" if run.accuracy is None else "accuracy"
-        for text in filter(None, (recording.audit_warning(run.rtol, finer), nearly_locked(stepper), spin.warning())):
-            run_summary.warning = "; ".join(filter(None, (run_summary.warning, text)))
-            if reporter is not None:
-                reporter.message(text)
-        if accuracy is not None and asked is not None:
-            recording.statistics["accuracy"], said = accuracy.verdict(asked)
-            run_summary.warning = "; ".join(filter(None, (run_summary.warning, said)))
-        recording.statistics |= {"largest_force": recording.largest_force} if recording.largest_force else {}
-        notes = [f"stopped by event {run_summary.stopped_by!r}"] if run_summary.stopped_by else []
-        notes += tolerance_notes(system, run)
-        recording.message = "; ".join([*notes, run_summary.warning] if run_summary.warning else notes)
+        stopped = f"stopped by event {run_summary.stopped_by!r}" if run_summary.stopped_by else ""
+        warned = run_summary.warning, *observer.conclude(recording, stepper, reporter)
+        recording.message = "; ".join(filter(None, (stopped, *tolerance_notes(system, run), *warned)))
     return recording.results()
+
+
+@dataclass
+class Observer:
+    """Looks at the motion while it is recorded: at its spin, and in a run to an accuracy at what tells its error."""
+
+    spin: "SpinWatch"
+    accuracy: "Accuracy | None" = None
+
+    def take(self, frames: "Frames") -> None:
+        """Look at recorded output instants."""
+        self.spin.add(frames.v)
+        if self.accuracy is not None:
+            self.accuracy.followed.take(frames)
+
+    def conclude(self, recording: "Recording", stepper: StepperState, reporter: Reporter | None) -> list[str]:
+        """The warnings about a run at its end, empty where there are none; shows them, and completes the statistics."""
+        finer = "rtol" if self.accuracy is None else "accuracy"
+        warned = [recording.audit_warning(stepper.run.rtol, finer), nearly_locked(stepper), self.spin.warning()]
+        if reporter is not None:
+            for text in filter(None, warned):
+                reporter.message(text)
+        if self.accuracy is not None:
+            recording.statistics["accuracy"], sensitive = self.accuracy.verdict()
+            warned.append(sensitive)
+        if recording.largest_force:
+            recording.statistics["largest_force"] = recording.largest_force
+        return warned
 
 
 def check_events(events: object) -> None:

@@ -82,6 +82,13 @@ def test_turns_of_a_body_that_stays_in_place():
     assert np.linalg.norm(found - exact, axis=1).max() < 1e-4 * np.linalg.norm(exact - exact[0], axis=1).max()
 
 
+def test_a_run_too_rough_for_its_forces_is_told_to_take_a_smaller_accuracy():
+    """At an error of half of its way the cantilever's forces are not resolved; rtol is no option of such a run."""
+    message = simulate(cantilever(), duration=TWO_PERIODS, output_interval=TWO_PERIODS / 200, accuracy=0.5).message
+    assert message.startswith("the steps did not resolve the forces: ")
+    assert message.endswith(": compare with a smaller accuracy")
+
+
 def test_a_run_to_an_accuracy_is_the_same_again_when_resumed(tmp_path):
     """The scales come from runs from the start, whatever of the run exists."""
     options = {"duration": 0.1, "output_interval": 0.01, "accuracy": 1e-2}
