@@ -1,9 +1,10 @@
 """The command of bodies from finite elements: ``femb reduce``."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from femb.base.bulk_cards import SYSTEMS
 from femb.base.bulk_data import is_bulk_data, is_deck
@@ -11,9 +12,12 @@ from femb.base.errors import ResultError
 from femb.cli.options import FORCE, QUIET, OptionError, numbers, pairs
 from femb.cli.output import check_target, fields_of, reported, say
 
+if TYPE_CHECKING:
+    from femb.elements.modal.data import ReducedBody
+    from femb.fem import Reduction
+
 DAMPING = 0.005
-OF_MESH = ("youngs_modulus", "poissons_ratio", "density", "expansion", "material")
-MATRICES = (".npz", ".h5", ".mat", ".op4", ".op2", ".pch", ".mtx", ".sti", ".mas", ".dof")
+ENDS_OF_MATRICES = (".npz", ".h5", ".mat", ".op4", ".op2", ".pch", ".mtx", ".sti", ".mas", ".dof")
 
 
 @click.command()
@@ -80,23 +84,7 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".op2", ".pch", ".mtx", ".sti", ".mas
 @click.option("--no-pictures", is_flag=True, help="Leave the displacements of all nodes out of the file.")
 @FORCE
 @QUIET
-def reduce(
-    source: Path,
-    interfaces: tuple[str, ...],
-    out: Path | None,
-    nodes: Path | None,
-    mass_name: str,
-    stiffness_name: str,
-    craig_bampton: bool,
-    stress: Path | None,
-    held: bool,
-    compare: Path | None,
-    appendage: str | None,
-    no_pictures: bool,
-    force: bool,
-    quiet: bool,
-    **words: Any,
-) -> None:
+def reduce(source: Path, interfaces: tuple[str, ...], out: Path | None, force: bool, quiet: bool, **words: Any) -> None:
     """Reduce a mesh, matrices or an appendage of a case to a body of interfaces and modes.
 
     NODES are a node set, node numbers as 3,7,9 or a plane as x=0.5; then :mean for the mean motion of the nodes, and
@@ -111,73 +99,118 @@ def reduce(
     printed, by which interfaces are chosen: NODES may be grids, set7 of SET 7, rbe9 of RBE2 9, spc of the supports.
     Of a body without --interfaces, --modes, --max-frequency and --out only the table is printed.
     """
-    from femb import fem
-    from femb.case import load_case
     from femb.elements.modal.data import write_reduced_body
 
     with reported():
-        folders = pairs("--logical", words.pop("logical"), "NAME=DIR, a folder")
-        if folders and not is_bulk_data(source):
-            raise OptionError("--logical: applies to bulk data of NASTRAN")
+        words["logical"] = pairs("--logical", words["logical"], "NAME=DIR, a folder")
         words["damping_ratio"] = _ratios(words["damping_ratio"])
-        if _is_body(source):
-            further = {word: words.pop(word) for word in ("modes", "max_frequency", "damping_ratio", "mean_axes")}
-            others = {"craig_bampton": craig_bampton, "stress": stress, "no_pictures": no_pictures}
-            _refuse(source, OF_BODIES, {**words, "nodes": nodes, "appendage": appendage, **others})
-            _further(source, interfaces, out, force, quiet, **further)
+        kind = _kind_of(source, interfaces, words)
+        _check_options(source, kind, interfaces, words)
+        if kind == DECK:
+            _look_over(source, out, force, quiet, words)
             return
-        if words.pop("mean_axes"):
-            raise OptionError("--mean-axes: applies to a reduced body, .npz or .h5 of `femb reduce`")
-        if not interfaces and is_deck(source) and words["youngs_modulus"] is None and not words["material"]:
-            others = {word: words[word] for word in ("loads", "stresses", "recover", "max_frequency", "effective_mass")}
-            _refuse(source, OF_DECKS, {**others, "nodes": nodes, "appendage": appendage, "stress": stress})
-            file = None if out is None else _out(source, out, force, (".pch",))
-            given = {"unit": words["unit"], "logical": folders, "held": held, "compare": compare}
-            seen = fem.overview(source, 10 if words["modes"] is None else words["modes"], **given)
-            if file is not None:
-                seen.write_modes(file)
-            files = [] if file is None else [file]
-            say(seen.table(), *files, fields_of(seen, "mass", "frequencies", "held"), quiet=quiet)
-            return
-        if held or compare is not None:
-            raise OptionError(
-                "--held, --compare: apply to a NASTRAN deck without --interfaces; --interfaces root=spc "
-                "makes an interface of the grids that its supports hold"
-            )
-        if not interfaces:
-            raise OptionError("--interfaces: is missing; give at least the root as NAME=NODES")
-        file = _out(source, out, force)
-        if words["damping_ratio"] is None:
-            del words["damping_ratio"]
-        names, unit = (mass_name, stiffness_name), words.pop("unit")
-        of_mesh = {word: words.pop(word) for word in OF_MESH}
-        case = source.suffix.lower() == ".toml"
-        if appendage is not None and not case:
-            raise OptionError("--appendage: applies to a case file, .toml")
-        if craig_bampton:
-            given = {"nodes": nodes, "names": names, "unit": unit, "damping_ratio": words.get("damping_ratio", DAMPING)}
-            if words["loads"] or words["stresses"] or words["recover"]:
-                raise OptionError("--load, --stresses, --recover: need a mesh, or matrices of all nodes")
-            body = fem.reduced_craig_bampton(source, _positions(interfaces), **given)
-            found = fem.reduce_further(body)
+        same = not interfaces and not words["mean_axes"] and words["modes"] is None and words["max_frequency"] is None
+        file = None if kind == BODY and same and out is None else _out(source, out, force)
+        body, found = _reduced(source, kind, interfaces, words)
+        if file is not None:
+            write_reduced_body(file, body)
+        say(*_account(found), *([] if file is None else ["", file]), quiet=quiet)
+
+
+# Kinds of sources, as messages name them, and the options of each, beside --interfaces, --out, --force and --quiet.
+
+BODY, DECK, CASE = "a reduced body", "a NASTRAN deck without --interfaces", "a case file"
+CRAIG_BAMPTON, MATRICES, MESH = "a file of Craig-Bampton matrices", "a file of matrices", "a mesh or bulk data"
+OF_ALL = ("modes", "max_frequency", "effective_mass", "damping_ratio", "coupling", "loaded", "no_pictures")
+OF_NODES = ("loads", "stresses", "recover", "unit")
+OF_MATRICES = ("nodes", "mass_name", "stiffness_name", "unit")
+OF_MESH = ("youngs_modulus", "poissons_ratio", "density", "expansion", "material")
+OPTIONS = {
+    BODY: ("modes", "max_frequency", "damping_ratio", "mean_axes"),
+    DECK: ("modes", "held", "compare", "unit", "logical"),
+    CASE: (*OF_ALL, "appendage"),
+    CRAIG_BAMPTON: ("craig_bampton", *OF_MATRICES, "damping_ratio"),
+    MATRICES: (*OF_ALL, *OF_NODES, *OF_MATRICES, "stress"),
+    MESH: (*OF_ALL, *OF_NODES, *OF_MESH, "logical"),
+}
+
+
+def _kind_of(source: Path, interfaces: tuple[str, ...], words: dict[str, Any]) -> str:
+    if _is_body(source):
+        return BODY
+    if not interfaces and is_deck(source) and words["youngs_modulus"] is None and not words["material"]:
+        return DECK
+    if words["craig_bampton"]:
+        return CRAIG_BAMPTON
+    end = source.suffix.lower()
+    return CASE if end == ".toml" else MATRICES if end in ENDS_OF_MATRICES else MESH
+
+
+def _check_options(source: Path, kind: str, interfaces: tuple[str, ...], words: dict[str, Any]) -> None:
+    """Raise OptionError for options that were given and are not of this kind of source, and for missing ones."""
+    if words["logical"] and not is_bulk_data(source):
+        raise OptionError("--logical: applies to bulk data of NASTRAN")
+    if kind not in (BODY, DECK) and (words["held"] or words["compare"] is not None):
+        raise OptionError(
+            "--held, --compare: apply to a NASTRAN deck without --interfaces; --interfaces root=spc "
+            "makes an interface of the grids that its supports hold"
+        )
+    if kind not in (BODY, DECK) and not interfaces:
+        raise OptionError("--interfaces: is missing; give at least the root as NAME=NODES")
+    context = click.get_current_context()
+    options = {option.name: option.opts[0] for option in context.command.params if option.name in words}
+    given = [name for name in options if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    if others := [options[name] for name in given if name not in OPTIONS[kind]]:
+        wanted = ", ".join(("--interfaces", *(options[name] for name in OPTIONS[kind])))
+        raise OptionError(
+            f"{source}: is {kind}, to which {', '.join(others)} does not apply; wanted {wanted} and --out"
+        )
+
+
+def _reduced(
+    source: Path, kind: str, interfaces: tuple[str, ...], words: dict[str, Any]
+) -> "tuple[ReducedBody, Reduction]":
+    """The body of a source, and the account of what was left out."""
+    from femb import fem
+
+    if kind == BODY:
+        found = fem.reduce_further(source, interfaces, **{word: words[word] for word in OPTIONS[BODY]})
+        return found.body, found
+    names, damping = (words["mass_name"], words["stiffness_name"]), words["damping_ratio"]
+    if kind == CRAIG_BAMPTON:
+        given = {"nodes": words["nodes"], "names": names, "unit": words["unit"]}
+        ratio = DAMPING if damping is None else damping
+        body = fem.reduced_craig_bampton(source, _positions(interfaces), **given, damping_ratio=ratio)
+        return body, fem.reduce_further(body)
+    options = {word: words[word] for word in ("modes", "max_frequency", "effective_mass", "coupling", "loaded")}
+    options |= {"pictures": not words["no_pictures"]} | ({} if damping is None else {"damping_ratio": damping})
+    if kind == CASE:
+        from femb.case import load_case
+
+        places = pairs("--interfaces", interfaces[1:], "the body that carries the appendage, then NAME=PLACE")
+        model, appendage = load_case(source).model, words["appendage"]
+        found = fem.reduce_beams(model, interfaces[0], places, appendage=appendage, **options)
+    else:
+        options |= {word: words[word] for word in OF_NODES}
+        if kind == MATRICES:
+            given = {"nodes": words["nodes"], "names": names, "stress": words["stress"]}
+            found = fem.reduce_matrices(source, interfaces, **given, **options)
         else:
-            words["pictures"] = not no_pictures
-            if case:
-                of_files = {"nodes": nodes, "mass_name": mass_name, "stiffness_name": stiffness_name, "stress": stress}
-                inside = {word: words.pop(word) for word in ("loads", "stresses", "recover")}
-                _refuse(source, OF_CASES, {**of_mesh, **of_files, **inside, "unit": unit})
-                model = load_case(source).model
-                places = pairs("--interfaces", interfaces[1:], "the body that carries the appendage, then NAME=PLACE")
-                found = fem.reduce_beams(model, interfaces[0], places, appendage=appendage, **words)
-            elif source.suffix.lower() in MATRICES:
-                given = {"nodes": nodes, "names": names, "unit": unit, "stress": stress}
-                found = fem.reduce_matrices(source, interfaces, **given, **words)
-            else:
-                words |= {"unit": unit, "logical": folders, **_materials(source, of_mesh)}
-                found = fem.reduce_mesh(source, interfaces, **words)
-            body = found.body
-        write_reduced_body(file, body)
-        say(*_account(found), "", file, quiet=quiet)
+            material = _materials(source, {word: words[word] for word in OF_MESH})
+            found = fem.reduce_mesh(source, interfaces, logical=words["logical"], **material, **options)
+    return found.body, found
+
+
+def _look_over(source: Path, out: Path | None, force: bool, quiet: bool, words: dict[str, Any]) -> None:
+    """Print what a deck has, before interfaces are chosen, and write its modes where --out says."""
+    from femb.fem import overview
+
+    files = [] if out is None else [_out(source, out, force, (".pch",))]
+    modes = 10 if words["modes"] is None else words["modes"]
+    seen = overview(source, modes, **{word: words[word] for word in ("unit", "logical", "held", "compare")})
+    for file in files:
+        seen.write_modes(file)
+    say(seen.table(), *files, fields_of(seen, "mass", "frequencies", "held"), quiet=quiet)
 
 
 def _out(source: Path, out: Path | None, force: bool, ends: tuple[str, ...] = (".npz", ".h5")) -> Path:
@@ -238,36 +271,6 @@ def _is_body(source: Path) -> bool:
     except ResultError:
         return False
     return str(found["format"]).startswith("femb-")
-
-
-OF_BODIES = "a reduced body", "--interfaces, --modes, --max-frequency, --mean-axes, --damping"
-OF_DECKS = "a NASTRAN deck without --interfaces", "--modes, --out modes.pch, --held, --compare, --units, --logical"
-OF_CASES = "a case file", "--interfaces, --modes, --max-frequency, --effective-mass, --appendage, --coupling, --damping"
-
-
-def _refuse(source: Path, of: tuple[str, str], given: dict[str, Any]) -> None:
-    usual = {"poissons_ratio": 0.3, "unit": "SI", "expansion": 0.0}
-    options = [f"--{word.replace('_', '-')}" for word, value in given.items() if value and value != usual.get(word)]
-    if options:
-        raise OptionError(
-            f"{source}: is {of[0]}, to which {', '.join(options)} does not apply; wanted {of[1]} and --out"
-        )
-
-
-def _further(
-    source: Path, interfaces: tuple[str, ...], out: Path | None, force: bool, quiet: bool, **words: Any
-) -> None:
-    """Reduce a body further; write it if anything changes, or where --out says."""
-    from femb.elements.modal.data import write_reduced_body
-    from femb.fem import reduce_further
-
-    changes = words["modes"] is not None or words["max_frequency"] is not None or words["mean_axes"]
-    kept = out is not None or interfaces or changes
-    file = _out(source, out, force) if kept else None
-    found = reduce_further(source, interfaces, **words)
-    if file is not None:
-        write_reduced_body(file, found.body)
-    say(*_account(found), *([] if file is None else ["", file]), quiet=quiet)
 
 
 def _account(found: Any) -> list[object]:

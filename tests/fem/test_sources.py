@@ -340,6 +340,8 @@ def test_command_writes_the_body_and_prints_the_table(tmp_path):
     said("reduce", FILES / "bar.npz", *words, "--force")
     missing = said("reduce", FILES / "bar.msh", "--interfaces", "root=root", "--modes", "3", code=2)
     assert "--youngs-modulus: is missing" in missing
+    nodes = said(*mesh, *words, "--nodes", FILES / "bar.bdf", "--mass-name", "M", "--force", code=2)
+    assert "bar.msh: is a mesh or bulk data, to which --nodes, --mass-name does not apply; wanted" in nodes
 
 
 @pytest.fixture(scope="module")
