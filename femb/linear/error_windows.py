@@ -18,7 +18,7 @@ from femb.linear.conserved import reduced
 from femb.linear.loop import Loop
 from femb.linear.modal_form import KnownForm, LoopForm
 from femb.linear.norms import unstable, without_hidden
-from femb.linear.sampled_motion import SampledMotion, merged, with_continuous
+from femb.linear.sampled_motion import LoopInstant, SampledMotion, merged, with_continuous
 from femb.linear.state_space import InModes, StateSpace
 from femb.numerics.linear_systems import balancing
 
@@ -150,55 +150,30 @@ def sampled_errors(
     own_plant = loop.plant.in_form()
     plant = with_continuous(own_plant, tuple(law for law in loop.laws if law.period is None))
     rows = [plant.index("outputs", name) for name in of]
-    n, p = len(plant.states), len(of)
-    A, C = np.zeros((n + p, n + p)), np.hstack([plant.C, np.zeros((len(plant.C), p))])
-    A[:n, :n], A[n:, :n] = plant.A, plant.C[rows]
-    states = (*plant.states, *(f"integral of {name}" for name in of))
-    wider = replace(plant, A=A, B=np.vstack([plant.B, plant.D[rows]]), C=C, states=states, truncation=None, form=None)
+    n, p, count = len(plant.states), len(of), len(errors)
+    wider = _with_integrals(plant, rows)
     motion = SampledMotion(wider, sampled)
-    end, queues = motion.common_period(), motion.waiting()
-    own = motion.instants(end)
-    taken = [at for at in own if at.samples]
-    late = density is not None and (len(taken) > 1 or taken[0].time > 0.0)
-    if sum(len(at.samples) for at in taken) > len(sampled) or late:
-        counts = numbered(sum(len(at.samples) for at in taken), "sample")
-        raise ModelError(f"pointing: {counts} at {numbered(len(taken), 'instant')} of the common period of {end:g} s: "
-                         "budgets are of laws and sensors of one period")  # fmt: skip
-    count = len(errors)
-    blocks = motion.blocks(queues, more=count)
-    size = blocks.x.shape[1] - count
-    of_laws = [np.zeros((len(law.inputs), size + count)) for law in sampled]
-    for k, name in enumerate(errors):
-        for law, part in zip(sampled, of_laws, strict=True):
-            if name in law.inputs:
-                part[law.inputs.index(name), size + k] = 1.0
-    edges = np.unique([0.0, *(at.time for at in own), end])
+    end = motion.common_period()
+    instants = motion.instants(end)
+    _check_one_sample(instants, end, len(sampled), density is not None)
+    edges = np.unique([0.0, *(at.time for at in instants), end])
     points, weights = np.polynomial.legendre.leggauss(NODES)
     halves, middles = 0.5 * np.diff(edges), 0.5 * (edges[1:] + edges[:-1])
     nodes = (middles[:, None] + halves[:, None] * points).ravel()
     share = (halves[:, None] * weights).ravel() / end
-    seen, t = [], 0.0
-    for at in merged(own, nodes):
-        motion.advance(blocks, at.time - t)
-        t = at.time
-        if not at.samples and not at.actions:
-            seen.append(motion.outputs(blocks)[rows])
-        motion.happen(blocks, at, 0.0, of_laws)
-    motion.advance(blocks, end - t)
-    whole = blocks.stacked()
-    F, G = whole[:, :size], whole[:, size:]
-    Q = G @ covariance @ G.T
+    F, G, seen = _over_period(motion, merged(instants, nodes), end, errors, rows)
+    Q, B = G @ covariance @ G.T, wider.B[:, [plant.index("inputs", name) for name in noisy]]
     grown = np.zeros((len(nodes), n + p, n + p))
     if density is not None:
-        columns = [plant.index("inputs", name) for name in noisy]
-        noise = wider.B[:, columns] @ density @ wider.B[:, columns].T
-        grown = np.array([step(A, noise, float(node))[1] for node in nodes])
-        Q[: n + p, : n + p] += step(A, noise, end)[1]
+        noise = B @ density @ B.T
+        grown = np.array([step(wider.A, noise, float(node))[1] for node in nodes])
+        Q[: n + p, : n + p] += step(wider.A, noise, end)[1]
+    size = len(F)
     rest = np.r_[0:n, n + p : size]
     # all that sees the motion between two samples
     sees = np.vstack([F[n : n + p, rest], *(row[:, rest] for row in seen)])
     moved = np.zeros((len(rest), count + len(noisy)))
-    moved[:, :count], moved[:n, count:] = G[rest], plant.B[:, [plant.index("inputs", name) for name in noisy]]
+    moved[:, :count], moved[:n, count:] = G[rest], B[:n]
     found = reduced(_of_period(loop, own_plant, F[np.ix_(rest, rest)], moved, sees, end), in_modes=True)
     left = block_diag(found.left, np.eye(p))[:, np.argsort(np.r_[rest, n : n + p])]
     right = block_diag(found.right, np.eye(p))[np.argsort(np.r_[rest, n : n + p])]
@@ -211,6 +186,50 @@ def sampled_errors(
         own_noise = plant.C[rows] @ more[:n, :n] @ plant.C[rows].T
         absolute += w * (by_state @ P @ by_state.T + by_error @ covariance @ by_error.T + own_noise)
     return ErrorMotion(F, Q, P, end, absolute)
+
+
+def _with_integrals(plant: StateSpace, rows: list[int]) -> StateSpace:
+    """A plant with the integrals of some of its outputs as further states."""
+    n, p = len(plant.states), len(rows)
+    A = np.zeros((n + p, n + p))
+    A[:n, :n], A[n:, :n] = plant.A, plant.C[rows]
+    B, C = np.vstack([plant.B, plant.D[rows]]), np.hstack([plant.C, np.zeros((len(plant.C), p))])
+    states = (*plant.states, *(f"integral of {plant.outputs[row]}" for row in rows))
+    return replace(plant, A=A, B=B, C=C, states=states, truncation=None, form=None)
+
+
+def _check_one_sample(instants: list[LoopInstant], period: float, laws: int, noisy: bool) -> None:
+    """Raise ModelError where a law samples several times in a period; beside white noise, at several instants."""
+    taken = [at for at in instants if at.samples]
+    count = sum(len(at.samples) for at in taken)
+    if count > laws or (noisy and (len(taken) > 1 or taken[0].time > 0.0)):
+        raise ModelError(
+            f"pointing: {numbered(count, 'sample')} at {numbered(len(taken), 'instant')} of the common period of "
+            f"{period:g} s: budgets are of laws and sensors of one period"
+        )
+
+
+def _over_period(
+    motion: SampledMotion, instants: list[LoopInstant], period: float, errors: tuple[str, ...], rows: list[int]
+) -> tuple[Floats, Floats, list[Floats]]:
+    """What a period makes of the state, and of errors that samples add; and outputs by both where nothing happens."""
+    blocks = motion.blocks(motion.waiting(), more=len(errors))
+    size = blocks.x.shape[1] - len(errors)
+    of_laws = [np.zeros((len(law.inputs), blocks.x.shape[1])) for law in motion.laws]
+    for k, name in enumerate(errors):
+        for law, part in zip(motion.laws, of_laws, strict=True):
+            if name in law.inputs:
+                part[law.inputs.index(name), size + k] = 1.0
+    seen, t = [], 0.0
+    for at in instants:
+        motion.advance(blocks, at.time - t)
+        t = at.time
+        if not at.samples and not at.actions:
+            seen.append(motion.outputs(blocks)[rows])
+        motion.happen(blocks, at, 0.0, of_laws)
+    motion.advance(blocks, period - t)
+    whole = blocks.stacked()
+    return whole[:, :size], whole[:, size:], seen
 
 
 def _of_period(loop: Loop, plant: StateSpace, A: Floats, B: Floats, C: Floats, period: float) -> StateSpace:

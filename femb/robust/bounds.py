@@ -131,67 +131,83 @@ def _solved(
     of: Sequence[Complexes], sizes: Sequence[int], t: Floats, gamma: float | None, real: int | None
 ) -> Scaling | None:
     """The scalings that Clarabel finds for all of some N, in coordinates that are scaled by t (r,)."""
-    clarabel = optional("clarabel", "robust", "proofs of worst cases need Clarabel, which is missing")
-    from scipy.sparse import csc_matrix
-
-    r, with_G_below = sum(sizes), sum(sizes[:real])
-    sizes = [n for n in sizes if n]
-    m = of[0].shape[1] - r
-    parts = []
-    for N in of:
-        scaled = N.copy()
-        scaled[:r] *= t[:, None]
-        scaled[:, :r] /= t
-        # of an orthonormal basis of [N; 1] no column is large at a resonance
-        Q = np.linalg.qr(np.vstack([scaled, np.eye(r + m)]))[0]
-        parts.append(np.split(Q, np.cumsum([r, len(N) - r, r])))
+    r, m = sum(sizes), of[0].shape[1] - sum(sizes)
+    with_G_below, sizes = sum(sizes[:real]), [n for n in sizes if n]
+    parts = [_parts(N, t) for N in of]
     starts = np.cumsum([0, *sizes])
     places = [(start, E) for start, n in zip(starts, sizes, strict=False) for E in _hermitian(n)]
-    cones = [2 * n for n in sizes]
-    lengths = [n * (n + 1) // 2 for n in cones]
-    rows = np.cumsum([0, *lengths])
     with_G = [place for place in places if place[0] < with_G_below]
-    of_D, of_G = list[Floats](), list[Floats]()
+    # that the blocks of D are positive is one cone each, after those of the inequalities
+    rows = np.cumsum([0, *(n * (2 * n + 1) for n in sizes)])
+    of_D = []
     for start, E in places:
-        part = slice(start, start + len(E))
-        changes, crosses = [], []
-        for z, _, w, _ in parts:
-            changes.append(_real(z[part].conj().T @ E @ z[part] - w[part].conj().T @ E @ w[part]))
-            cross = -1j * z[part].conj().T @ E @ w[part]
-            crosses.append(_real(cross + cross.conj().T))
         positive, block = np.zeros(rows[-1]), int(np.searchsorted(starts, start))
         positive[rows[block] : rows[block + 1]] = -_real(E)
-        of_D.append(np.concatenate([*changes, positive]))
-        if start < with_G_below:
-            of_G.append(np.concatenate([*crosses, np.zeros(rows[-1])]))
+        of_D.append(np.concatenate([*_by_D(parts, start, E), positive]))
+    none = np.zeros(rows[-1])
+    of_G = [np.concatenate([*_by_G(parts, start, E), none]) for start, E in with_G]
     levels = [d.conj().T @ d for _, _, _, d in parts]
     fixed = [e.conj().T @ e - (gamma or 0.0) ** 2 * level for (_, e, _, _), level in zip(parts, levels, strict=True)]
     last = [-level if gamma is None else np.eye(r + m, dtype=complex) for level in levels]
-    columns = [*of_D, *of_G, np.concatenate([*map(_real, last), np.zeros(rows[-1])])]
-    cost = np.zeros(len(columns))
-    cost[-1] = 1.0 if gamma is None else -1.0
-    right = np.concatenate([*(-_real(each) for each in fixed), np.zeros(rows[-1])])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    if gamma is not None:  # the middle of what proves a level need not be exact
-        settings.tol_gap_abs = settings.tol_gap_rel = MIDDLE
-    blocks = [*map(clarabel.PSDTriangleConeT, [2 * (r + m)] * len(parts)), *map(clarabel.PSDTriangleConeT, cones)]
-    count = len(columns)
-    A = np.array(columns).T
-    if gamma is not None:  # the margin may not grow without end
-        A, right = np.vstack([A, -cost]), np.append(right, 1e6)
-        blocks.append(clarabel.NonnegativeConeT(1))
-    solution = clarabel.DefaultSolver(csc_matrix((count, count)), cost, csc_matrix(A), right, blocks, settings).solve()
-    x = np.array(solution.x)
+    columns = np.array([*of_D, *of_G, np.concatenate([*map(_real, last), none])]).T
+    right = np.concatenate([*(-_real(each) for each in fixed), none])
+    x = _optimum(columns, right, [2 * (r + m)] * len(parts) + [2 * n for n in sizes], gamma is not None)
     if not np.all(np.isfinite(x)):
         return None
-    D: Complexes = np.zeros((r, r), dtype=complex)
-    G: Complexes = np.zeros((r, r), dtype=complex)
-    for matrix, own, values in ((D, places, x), (G, with_G, x[len(places) :])):
-        for (at, E), value in zip(own, values, strict=False):
-            matrix[at : at + len(E), at : at + len(E)] += value * E
     scale = np.outer(t, t)
+    D, G = _combined(places, x, r), _combined(with_G, x[len(places) :], r)
     return Scaling(np.asarray(D * scale), np.asarray(G * scale), 0.0)
+
+
+def _parts(N: Complexes, t: Floats) -> list[Complexes]:
+    """z, e, w and d of an orthonormal basis of [N; 1] scaled by t (r,), of which no column is large at a resonance."""
+    r, scaled = len(t), N.copy()
+    scaled[:r] *= t[:, None]
+    scaled[:, :r] /= t
+    Q = np.linalg.qr(np.vstack([scaled, np.eye(N.shape[1])]))[0]
+    return np.split(Q, np.cumsum([r, len(N) - r, r]))
+
+
+def _by_D(parts: list[list[Complexes]], start: int, E: Complexes) -> Iterator[Floats]:
+    """What a matrix E at a place of D adds to the inequalities."""
+    of = slice(start, start + len(E))
+    for z, _, w, _ in parts:
+        yield _real(z[of].conj().T @ E @ z[of] - w[of].conj().T @ E @ w[of])
+
+
+def _by_G(parts: list[list[Complexes]], start: int, E: Complexes) -> Iterator[Floats]:
+    """What a matrix E at a place of G adds to the inequalities."""
+    of = slice(start, start + len(E))
+    for z, _, w, _ in parts:
+        cross = -1j * z[of].conj().T @ E @ w[of]
+        yield _real(cross + cross.conj().T)
+
+
+def _optimum(columns: Floats, right: Floats, sizes: list[int], margin: bool) -> Floats:
+    """The x for which right - columns x is in cones of these sizes and its last entry, a level, is least; or, a
+    ``margin``, largest, and not above a limit. Not finite where there is none."""
+    clarabel = optional("clarabel", "robust", "proofs of worst cases need Clarabel, which is missing")
+    from scipy.sparse import csc_matrix
+
+    count = columns.shape[1]
+    cost, settings = np.zeros(count), clarabel.DefaultSettings()
+    cost[-1], settings.verbose = -1.0 if margin else 1.0, False
+    cones = [*map(clarabel.PSDTriangleConeT, sizes)]
+    if margin:  # the middle of what proves a level need not be exact, and the margin may not grow without end
+        settings.tol_gap_abs = settings.tol_gap_rel = MIDDLE
+        columns, right = np.vstack([columns, -cost]), np.append(right, 1e6)
+        cones.append(clarabel.NonnegativeConeT(1))
+    nothing = csc_matrix((count, count))
+    solution = clarabel.DefaultSolver(nothing, cost, csc_matrix(columns), right, cones, settings).solve()
+    return np.array(solution.x)
+
+
+def _combined(places: Sequence[tuple[int, Complexes]], x: Floats, r: int) -> Complexes:
+    """The sum (r, r) of matrices at their places by the first entries of x."""
+    found: Complexes = np.zeros((r, r), dtype=complex)
+    for (at, E), value in zip(places, x, strict=False):
+        found[at : at + len(E), at : at + len(E)] += value * E
+    return found
 
 
 # All frequencies.

@@ -27,7 +27,7 @@ from femb.model.model import Model
 from femb.numerics import rotations
 from femb.small_motions.declared import check_declared
 from femb.small_motions.point import OperatingPoint, without_derivatives
-from femb.small_motions.spinning import in_own_axes
+from femb.small_motions.spinning import MotionChanges, in_own_axes
 from femb.small_motions.steady import why_changing
 from femb.small_motions.strains import ExactProducts, Motion, of_columns
 from femb.system.appendages import Appendage
@@ -126,7 +126,7 @@ class EigenProblem:
     def _about(
         cls, system: System, free: System, layout: FreeLayout, loaded: bool, own_axes: bool, states: bool
     ) -> "EigenProblem":
-        q, v, a = start_of(system, free), _velocities(system, free, system.v0), np.zeros(free.n_v)
+        q, v = start_of(system, free), _velocities(system, free, system.v0)
         free = free.at(q)
         left_out = _of_motion(free, v) if not loaded else []
         left_out += [
@@ -135,79 +135,55 @@ class EigenProblem:
             if isinstance(batch, OfPhase) and batch.disturbing
         ]
         system, free = system.balanced(), free.balanced()
-        u = free.inputs_at(0.0, q, v)
-        multipliers = np.zeros(free.n_c)
-        spinning = free.moves(v)
-        if loaded:
-            inputs = system.inputs_at(0.0, system.q0, system.v0)
-            start, multipliers = system.at(system.q0).forward(inputs, system.q0, system.v0)
-            if spinning:
-                start, multipliers = _steadied(system, layout.held, inputs, start, multipliers)
-                a = _velocities(system, free, start)
-        else:
-            kept, places = np.zeros_like(v), free.layout.first_order_v
-            if states:
-                kept[places] = v[places]
-            free, v, spinning = free.with_gravity(np.zeros(3)), kept, False
-            u = without_loads(free, free.inputs_at(0.0, q, v))
-            free = free.with_batches(
-                (batch.unstrained(u, q) if isinstance(batch, Strained) else None) or batch for batch in free.batches
-            )
-            _warn_of_pretension(free, layout.held_frames(), u, q)
-        damping, stiffness = free.tangent(u, q, v, a)
-        point = OperatingPoint(free, 0.0, u, q, v, a, multipliers)
-        few: list[LowRank] = [point.of_functions()]
-        many: list[LowRank] = []
-        for batch in free.batches:
-            if isinstance(batch, LowRankTangent) and (part := batch.low_rank_tangent(u, q, v)) is not None:
-                (few if batch.feeds_back else many).append(part)
-        functions = LowRank.joined(few, free.n_v)
+        point = _loaded(system, free, layout, q, v) if loaded else _at_rest(free, layout, q, v, states)
+        free, spinning = point.system, loaded and free.moves(v)
+        functions, many = _low_ranks(point)
         by_functions, rest = within(free, functions)
         if rest.rank and not layout.coupled:
             layout = FreeLayout(layout.held, coupled(free, functions))
             free = System(system.model, assemble=None, layout=layout).with_discrete(free.discrete)
             return cls._about(system, free, layout, loaded, own_axes, states)
-        unknown = without_derivatives(free, 0.0, q, v)
+        unknown = without_derivatives(free, 0.0, q, point.v)
         left_out += [f"{label}, a function of the state without derivatives" for label in unknown]
         if spinning and (why := why_changing(system)):
             raise ModelError(
                 f"modes: the state is not steady: {why}; leave out what does not turn with it, as weight across the "
                 "axis or springs of unlike stiffness, take femb.periodic, or start at rest"
             )
-        damping, stiffness = damping + by_functions[0], stiffness + by_functions[1]
         low_rank = LowRank.joined([*many, rest], free.n_v)
-        jacobian = np.zeros(free.pattern.size)
-        free.constraint_set.jacobian(u, q, jacobian)
-        free.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
-        mass, axes = free.mass_data(q).copy(), None
-        exact = ExactProducts(free, u, q, v, a, multipliers, mass, spinning or own_axes, functions=by_functions)
-        if spinning or own_axes:
-            moving = mass, damping, stiffness, jacobian
-            mass, damping, stiffness, jacobian, changes = in_own_axes(free, q, v, a, *moving)
-            axes, rates = changes.H, changes.eta_p
-            of_pose = rates.T @ low_rank.damping + axes.T @ low_rank.stiffness
-            sizes = abs(rates).T @ np.abs(low_rank.damping) + abs(axes).T @ np.abs(low_rank.stiffness)
-            # a shape that does not change in these axes has no rates of deformation: what is left there is rounding
-            of_pose[np.abs(of_pose) <= ROUNDING * np.max(sizes, axis=0, initial=0.0)] = 0.0
-            low_rank = LowRank(axes.T @ low_rank.left, axes.T @ low_rank.damping, of_pose)
-        nothing = np.zeros(free.n_v, dtype=bool)
-        matrices = mass, damping, stiffness, jacobian
-        state, products = (u, a, multipliers), (low_rank, exact)
-        motion = cls(free, q, v, *matrices, nothing, axes, *state, *products, tuple(left_out), loaded, True)
-        return motion.holding(*layout.held_frames())
+        motion = cls._of_data(point, low_rank, by_functions, spinning or own_axes, loaded)
+        return replace(motion, left_out=tuple(left_out)).holding(*layout.held_frames())
 
     @classmethod
     def of_point(cls, point: OperatingPoint) -> "EigenProblem":
         """About an operating point in the coordinates of its System, with nothing held."""
-        system, u, q, v = point.system, point.u, point.q, point.v
-        damping, stiffness = system.tangent(u, q, v, point.a)
-        jacobian, mass = np.zeros(system.pattern.size), system.mass_data(q)
+        return cls._of_data(point, point.low_rank, None, False, True)
+
+    @classmethod
+    def _of_data(
+        cls,
+        point: OperatingPoint,
+        low_rank: LowRank,
+        by_functions: tuple[Floats, Floats] | None,
+        own_axes: bool,
+        loaded: bool,
+    ) -> "EigenProblem":
+        """With the block data at a point, and those of damping and stiffness that functions of the state add."""
+        system, u, q, v, a = point.system, point.u, point.q, point.v, point.a
+        damping, stiffness = system.tangent(u, q, v, a)
+        if by_functions is not None:
+            damping, stiffness = damping + by_functions[0], stiffness + by_functions[1]
+        mass, jacobian, axes = system.mass_data(q).copy(), np.zeros(system.pattern.size), None
         system.constraint_set.jacobian(u, q, jacobian)
         system.constraint_set.constraint_tangent(u, q, v, point.multipliers, stiffness)
-        exact = ExactProducts(system, u, q, v, point.a, point.multipliers, mass, False)
-        held, state = np.zeros(system.n_v, dtype=bool), (u, point.a, point.multipliers)
-        matrices = mass, damping, stiffness, jacobian
-        return cls(system, q, v, *matrices, held, None, *state, point.low_rank, exact, loaded=True, of_state=True)
+        exact = ExactProducts(system, u, q, v, a, point.multipliers, mass, own_axes, functions=by_functions)
+        if own_axes:
+            moving = mass, damping, stiffness, jacobian
+            mass, damping, stiffness, jacobian, changes = in_own_axes(system, q, v, a, *moving)
+            axes, low_rank = changes.H, _in_axes(low_rank, changes)
+        held = np.zeros(system.n_v, dtype=bool)
+        matrices, state = (mass, damping, stiffness, jacobian), (u, a, point.multipliers)
+        return cls(system, q, v, *matrices, held, axes, *state, low_rank, exact, loaded=loaded, of_state=True)
 
     @property
     def spinning(self) -> bool:
@@ -448,6 +424,53 @@ class EigenProblem:
         return multiply(self.jacobian, whole)[self.system.n_v :]
 
 
+def _loaded(system: System, free: System, layout: FreeLayout, q: Floats, v: Floats) -> OperatingPoint:
+    """The start with its weight, loads and reactions, in a steady rotation with its accelerations too."""
+    inputs, a = system.inputs_at(0.0, system.q0, system.v0), np.zeros(free.n_v)
+    start, multipliers = system.at(system.q0).forward(inputs, system.q0, system.v0)
+    if free.moves(v):
+        start, multipliers = _steadied(system, layout.held, inputs, start, multipliers)
+        a = _velocities(system, free, start)
+    return OperatingPoint(free, 0.0, free.inputs_at(0.0, q, v), q, v, a, multipliers)
+
+
+def _at_rest(free: System, layout: FreeLayout, q: Floats, v: Floats, states: bool) -> OperatingPoint:
+    """The start without weight, loads, strains and velocities; states : whether first-order states keep theirs."""
+    kept, places = np.zeros_like(v), free.layout.first_order_v
+    if states:
+        kept[places] = v[places]
+    free = free.with_gravity(np.zeros(3))
+    u = without_loads(free, free.inputs_at(0.0, q, kept))
+    free = free.with_batches(
+        (batch.unstrained(u, q) if isinstance(batch, Strained) else None) or batch for batch in free.batches
+    )
+    _warn_of_pretension(free, layout.held_frames(), u, q)
+    return OperatingPoint(free, 0.0, u, q, kept, np.zeros(free.n_v), np.zeros(free.n_c))
+
+
+def _low_ranks(point: OperatingPoint) -> tuple[LowRank, list[LowRank]]:
+    """Of damping and stiffness: what functions of the state and laws give, and what couples many, as modal damping."""
+    few: list[LowRank] = [point.of_functions()]
+    many: list[LowRank] = []
+    for batch in point.system.batches:
+        if (
+            isinstance(batch, LowRankTangent)
+            and (part := batch.low_rank_tangent(point.u, point.q, point.v)) is not None
+        ):
+            (few if batch.feeds_back else many).append(part)
+    return LowRank.joined(few, point.system.n_v), many
+
+
+def _in_axes(low_rank: LowRank, changes: MotionChanges) -> LowRank:
+    """Low rank by displacements in frames' own axes that turn, and by the rates of these."""
+    axes, rates = changes.H, changes.eta_p
+    of_pose = rates.T @ low_rank.damping + axes.T @ low_rank.stiffness
+    sizes = abs(rates).T @ np.abs(low_rank.damping) + abs(axes).T @ np.abs(low_rank.stiffness)
+    # a shape that does not change in these axes has no rates of deformation: what is left there is rounding
+    of_pose[np.abs(of_pose) <= ROUNDING * np.max(sizes, axis=0, initial=0.0)] = 0.0
+    return LowRank(axes.T @ low_rank.left, axes.T @ low_rank.damping, of_pose)
+
+
 def within(system: System, functions: LowRank) -> tuple[tuple[Floats, Floats], LowRank]:
     """Damping and stiffness of functions of the state as block data, and what of them has no blocks."""
     data, outside = np.zeros((2, system.pattern.size)), np.zeros(functions.rank, dtype=bool)
@@ -524,7 +547,7 @@ def _warn_of_pretension(system: System, held: list[int], u: Floats, q: Floats) -
         force[0, first : first + 6] = 0.0
     if np.abs(force).max() > OPEN * stored / system.layout.extent:
         text = 'the pretension of shells is not in equilibrium at the start: take start = "equilibrium"'
-        warnings.warn(text, FembWarning, stacklevel=5)
+        warnings.warn(text, FembWarning, stacklevel=6)
 
 
 def without_loads(system: System, u: Floats) -> Floats:

@@ -98,69 +98,18 @@ class Statics(StaticEquations):
         begins with them.
         Raises SolveError where the iteration does not end, with the reason that the regularisation gives.
         """
-        twin, n_v = self.twin, self.twin.n_v
-        scale, change = self._scale, np.zeros(n_v)
-
-        kept: list[KnownFactors] = [] if factors is None else [factors]
-
-        limits = [batch.largest_rotation for batch in twin.strained_batches.values()]
-
-        def factors_at(x: Trial, at: Unbalanced) -> KnownFactors:
-            stiffness, jacobian = self.matrices(at.state, x.q, x.multipliers, at.system)
-            weight = np.zeros(twin.n_c)
-            if regularisation.augmented and twin.n_c:
-                # more than what softens a heavy body in a rotation
-                weight = 4.0 * self.scales(stiffness, jacobian)[1]
-                stiffness += self.products(at.state[0], x.q, weight)
-            shift = regularisation.added(twin.pattern, partial(twin.mass_data, x.q), stiffness)
-            matrix = stiffness + shift + jacobian
-            return twin.solver.factorise(matrix if neutral is None else neutral.holding(matrix)), weight
-
-        def correction(it: Iteration[Trial, Unbalanced]) -> Floats | None:
-            x, at = it.x, it.residual
-            # a step that is expected to be the last one takes the matrix of the one before
-            begins = it.count == 0 and kept
-            if not begins and (not kept or it.expected > 1.0 or it.size > QUICKLY * it.previous):
-                kept[:] = [factors_at(x, at)]
-            factors, weight = kept[0]
-
-            def solved(equations: Floats) -> Floats:
-                c: Floats = factors.solve(-equations if neutral is None else np.where(neutral.held, 0.0, -equations))
-                c[n_v:] -= weight * equations[n_v:]
-                return c
-
-            c = solved(at.equations)
-            if normal is not None:
-                with_load = solved(self.by_load(x.q, x.load))
-                part = (x.gap - normal.along(c[:n_v])) / (normal.by_load + normal.along(with_load[:n_v]))
-                c = np.append(c + part * with_load, part)
-            if np.all(np.isfinite(c)):
-                change[:] = c[:n_v]
-            return c if regularisation.accepts(largest(c[twin.rotations])) else None
-
-        def moved(x: Trial, c: Floats, part: float) -> Trial:
-            d = c[:n_v]
-            multipliers = x.multipliers + c[n_v : n_v + twin.n_c]
-            load, lacking = (x.load, 0.0) if normal is None else (x.load + part * c[-1], (1.0 - part) * x.gap)
-            u = self.inputs(x.q, np.zeros(n_v), x.load if normal is None else x.load + c[-1])
-            own = list(x.own)
-            for k, batch in twin.strained_batches.items():
-                own[k] = x.own[k] + part * (batch.own_strains(u, x.q, d, x.own[k]) - x.own[k])
-            return Trial(twin.retract(x.q, d, part), multipliers, own, load, lacking)
-
-        def step_size(x: Trial, c: Floats, part: float, new: Trial) -> float:
-            return float(error_norm(*scale, part * twin.rates(x.q[None], c[None, :n_v])[0], new.q))
-
+        steps = Correction(self, regularisation, normal, neutral, factors)
+        limits = [batch.largest_rotation for batch in self.twin.strained_batches.values()]
         try:
             end = newton(
                 self.trial(start, load, gap),
                 lambda x: self.unbalanced(x.q, x.multipliers, x.load, x.own),
-                correction,
-                moved,
+                steps.of,
+                steps.moved,
                 regularisation.settled,
                 iterations=regularisation.iterations,
-                step_size=step_size,
-                rotations=twin.rotations,
+                step_size=steps.size,
+                rotations=self.twin.rotations,
                 largest_rotation=min(limits, default=LARGEST_ROTATION),
             )
         except TrialError as error:
@@ -168,18 +117,32 @@ class Statics(StaticEquations):
         except SingularError as error:
             raise SolveError(f"no equilibrium found to start from: {self._singular(error)}") from error
         if not end.converged:
-            raise SolveError(
-                f"no equilibrium found to start from{regularisation.reason(end.size, mover(twin.layout, change))}"
-            )
+            reason = regularisation.reason(end.size, mover(self.twin.layout, steps.last))
+            raise SolveError(f"no equilibrium found to start from{reason}")
         found = Balanced(end.x.q, end.residual.force, end.x.multipliers, end.x.load, end.count)
         if neutral is not None:
-            given = largest(self.unbalanced(start.q, start.multipliers, load).equations[:n_v])
+            given = largest(self.unbalanced(start.q, start.multipliers, load).equations[: self.twin.n_v])
             if not self.in_balance(found, given, neutral):
                 raise SolveError("no equilibrium found to start from: what turns freely at the start no longer does")
         return found
 
+    def factors(
+        self, x: Trial, at: Unbalanced, regularisation: Regularisation, neutral: NeutralMotions | None
+    ) -> KnownFactors:
+        """Those of the stiffness at a trial, with what the regularisation adds and with neutral motions held."""
+        twin = self.twin
+        stiffness, jacobian = self.matrices(at.state, x.q, x.multipliers, at.system)
+        weight = np.zeros(twin.n_c)
+        if regularisation.augmented and twin.n_c:
+            # more than what softens a heavy body in a rotation
+            weight = 4.0 * self.scales(stiffness, jacobian)[1]
+            stiffness += self.products(at.state[0], x.q, weight)
+        shift = regularisation.added(twin.pattern, partial(twin.mass_data, x.q), stiffness)
+        matrix = stiffness + shift + jacobian
+        return twin.solver.factorise(matrix if neutral is None else neutral.holding(matrix)), weight
+
     @cached_property
-    def _scale(self) -> ErrorScale:
+    def scale(self) -> ErrorScale:
         """The tolerances of a step, which depend on the layout alone."""
         return self.twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0]
 
@@ -242,3 +205,60 @@ def in_load_steps(
             continue
         at, part = to, 2.0 * part
     return found
+
+
+@dataclass(eq=False)
+class Correction:
+    """The corrections of an iteration, as ``Statics.solve`` describes them.
+
+    factors : those of the last matrix, or those that are known at the start. last (n_v,) : the last finite correction.
+    """
+
+    statics: Statics
+    regularisation: Regularisation
+    normal: Any
+    neutral: NeutralMotions | None
+    factors: KnownFactors | None
+
+    def __post_init__(self) -> None:
+        self.twin, self.last = self.statics.twin, np.zeros(self.statics.twin.n_v)
+
+    def of(self, it: Iteration[Trial, Unbalanced]) -> Floats | None:
+        """The correction at the present state, or None where the regularisation takes it for too large."""
+        x, n_v = it.x, self.twin.n_v
+        # a step that is expected to be the last one takes the matrix of the one before
+        slow = it.count > 0 and (it.expected > 1.0 or it.size > QUICKLY * it.previous)
+        if self.factors is None or slow:
+            self.factors = self.statics.factors(x, it.residual, self.regularisation, self.neutral)
+        c = self._solved(self.factors, it.residual.equations)
+        if self.normal is not None:
+            with_load = self._solved(self.factors, self.statics.by_load(x.q, x.load))
+            along = self.normal.by_load + self.normal.along(with_load[:n_v])
+            part = (x.gap - self.normal.along(c[:n_v])) / along
+            c = np.append(c + part * with_load, part)
+        if np.all(np.isfinite(c)):
+            self.last = c[:n_v].copy()
+        return c if self.regularisation.accepts(largest(c[self.twin.rotations])) else None
+
+    def _solved(self, factors: KnownFactors, equations: Floats) -> Floats:
+        (inverse, weight), neutral = factors, self.neutral
+        c = inverse.solve(-equations if neutral is None else np.where(neutral.held, 0.0, -equations))
+        c[self.twin.n_v :] -= weight * equations[self.twin.n_v :]
+        return c
+
+    def moved(self, x: Trial, c: Floats, part: float) -> Trial:
+        """The state after a part of a correction."""
+        twin = self.twin
+        d, multipliers = c[: twin.n_v], x.multipliers + c[twin.n_v : twin.n_v + twin.n_c]
+        to, load, gap = x.load, x.load, 0.0
+        if self.normal is not None:
+            to, load, gap = x.load + c[-1], x.load + part * c[-1], (1.0 - part) * x.gap
+        u, own = self.statics.inputs(x.q, np.zeros(twin.n_v), to), list(x.own)
+        for k, batch in twin.strained_batches.items():
+            own[k] = x.own[k] + part * (batch.own_strains(u, x.q, d, x.own[k]) - x.own[k])
+        return Trial(twin.retract(x.q, d, part), multipliers, own, load, gap)
+
+    def size(self, x: Trial, c: Floats, part: float, new: Trial) -> float:
+        """The size of a step, by the tolerances of coordinates."""
+        rates = self.twin.rates(x.q[None], c[None, : self.twin.n_v])[0]
+        return float(error_norm(*self.statics.scale, part * rates, new.q))
