@@ -6,6 +6,7 @@ PARAM,COUPMASS says otherwise.
 
 import re
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -365,23 +366,9 @@ class _Part:
 def _joined(data: BulkData) -> FeModel:
     """The model of bulk data and of its superelements, whose grids at one place are one. Raises ModelError: nothing
     with stiffness."""
-    value = data.parameter("COUPMASS")
-    coupled = value == "YES" or (isinstance(value, int) and value > 0)
-    parts = [_Part(data, coupled, 0), *(_Part(each, coupled, number) for number, each in data.parts.items())]
-    places = [_turn(data, part, number) for part, number in zip(parts, (0, *data.parts), strict=True)]
-    for card in data.all("SEBULK"):
-        kind, number = card.text("TYPE"), card.id
-        if number in data.parts or kind == "PRIMARY":
-            continue
-        if kind not in ("MIRROR", "REPEAT", "IDENTICAL", "IDENTICA") or card.whole("RSEID") not in data.parts:
-            raise card.refuse(f"a superelement of type {kind}, beside which PRIMARY, REPEAT and MIRROR of one that is")
-        part = parts[1 + list(data.parts).index(card.whole("RSEID"))]
-        parts.append(part)
-        places.append(_turn(data, part, number, kind == "MIRROR"))
-    if not any(part.row for part in parts):
-        raise ModelError("has no GRID")
-    if not any(part.stiffness.values or part.stiffness.more for part in parts):
-        raise ModelError("has no shells, no bars, no springs and no solids; of a mesh give the material (-E)")
+    from scipy.sparse import vstack
+
+    parts, places = _parts_of(data)
     numbers, positions, rows = _common_grids(data, parts, places)
     scalars = np.cumsum([6 * len(numbers), *(len(part.points) for part in parts)])
     size = int(scalars[-1])
@@ -400,42 +387,15 @@ def _joined(data: BulkData) -> FeModel:
         for kind, each in part.cells.items():
             cells[kind] = np.vstack([*([cells[kind]] if kind in cells else []), row[each]])
         stress.parts.append((part.stress, E))
-    from scipy.sparse import vstack
-
     model, expand = of_unknowns(data, numbers, positions, K, M, as_csc(vstack(ties)), carrier, cells, stress)
     stress.expand = expand
     # all grids that something moves, those that rigid elements carry too
     moving = np.flatnonzero(abs(expand[: 6 * len(numbers)]).sum(axis=1).reshape(-1, 6).any(axis=1))
     known, sets = np.array(numbers)[moving], grid_sets(data)
-
-    def named(rows: Ints) -> dict[str, Ints]:
-        place = {int(number): k for k, number in enumerate(rows)}
-        found = {name: np.array([place[n] for n in own if n in place], dtype=int) for name, own in sets.items()}
-        return {name: own for name, own in found.items() if len(own)}
-
-    def load_set(number: int) -> tuple[Floats, dict[int, Floats]]:
-        force, held_forces = np.zeros(model.size), dict[int, Floats]()
-        for part, E in placed:
-            if part is not placed[0][0] and not LoadSets(part.data).numbers():
-                continue
-            forces, fields, of_bars = LoadSets(part.data).of(number)
-            own = np.zeros(part.size)
-            for grid, each in forces.items():
-                own[part.places([grid])] += each if grid in part.row else each[:1]
-            if (warm := LoadSets(part.data).heat(number)) is not None:
-                of_heat, warmed = part.heated(warm)
-                own += of_heat
-                of_bars = warmed | {bar: each + warmed.get(bar, 0.0) for bar, each in of_bars.items()}
-            held_forces |= of_bars
-            force += expand.T @ (E.T @ own)
-            for factor, card in fields:
-                force += factor * inertia(part.data, card, model)
-        return force, held_forces
-
     return replace(
-        model, supports=_independent(as_csc(vstack(held)) @ expand), load_set=load_set,
+        model, supports=_independent(as_csc(vstack(held)) @ expand), load_set=partial(_load_set, placed, model, expand),
         recoverable=Recoverable(
-            known, positions[moving], named(known),
+            known, positions[moving], _rows_of(sets, known),
             expand.tocsr()[(6 * moving[:, None] + np.arange(6)).ravel()],
             {number: axes for number, (_, axes) in data.grids.items()},
             {number: (*own, expanded_by) for part, E in placed for expanded_by in ((E @ expand).tocsr(),)
@@ -443,8 +403,60 @@ def _joined(data: BulkData) -> FeModel:
             partial(stress_rows, [part.data for part, _ in placed]),
             partial(_solid_stresses, [(part, E @ expand) for part, E in placed if part.solids is not None]),
         ),
-        node_sets=named(model.numbers),
+        node_sets=_rows_of(sets, model.numbers),
     )  # fmt: skip
+
+
+def _parts_of(data: BulkData) -> tuple[list[_Part], list[tuple[Floats, Floats]]]:
+    """The parts of bulk data: itself and its superelements, and where each is. Raises ModelError."""
+    value = data.parameter("COUPMASS")
+    coupled = value == "YES" or (isinstance(value, int) and value > 0)
+    parts = [_Part(data, coupled, 0), *(_Part(each, coupled, number) for number, each in data.parts.items())]
+    places = [_turn(data, part, number) for part, number in zip(parts, (0, *data.parts), strict=True)]
+    for card in data.all("SEBULK"):
+        kind, number = card.text("TYPE"), card.id
+        if number in data.parts or kind == "PRIMARY":
+            continue
+        if kind not in ("MIRROR", "REPEAT", "IDENTICAL", "IDENTICA") or card.whole("RSEID") not in data.parts:
+            raise card.refuse(f"a superelement of type {kind}, beside which PRIMARY, REPEAT and MIRROR of one that is")
+        part = parts[1 + list(data.parts).index(card.whole("RSEID"))]
+        parts.append(part)
+        places.append(_turn(data, part, number, kind == "MIRROR"))
+    if not any(part.row for part in parts):
+        raise ModelError("has no GRID")
+    if not any(part.stiffness.values or part.stiffness.more for part in parts):
+        raise ModelError("has no shells, no bars, no springs and no solids; of a mesh give the material (-E)")
+    return parts, places
+
+
+def _rows_of(sets: Mapping[str, Sequence[int]], numbers: Ints) -> dict[str, Ints]:
+    """The rows of the grids of sets among grids of these ``numbers``; without sets of which there are none."""
+    place = {int(number): k for k, number in enumerate(numbers)}
+    found = {name: np.array([place[n] for n in own if n in place], dtype=int) for name, own in sets.items()}
+    return {name: rows for name, rows in found.items() if len(rows)}
+
+
+def _load_set(
+    placed: list[tuple[_Part, Sparse]], model: FeModel, expand: Sparse, number: int
+) -> tuple[Floats, dict[int, Floats]]:
+    """Forces (n,) of a load set of this number, and those of elements in which nothing moves."""
+    force, held_forces = np.zeros(model.size), dict[int, Floats]()
+    for part, E in placed:
+        if part is not placed[0][0] and not LoadSets(part.data).numbers():
+            continue
+        forces, fields, of_bars = LoadSets(part.data).of(number)
+        own = np.zeros(part.size)
+        for grid, each in forces.items():
+            own[part.places([grid])] += each if grid in part.row else each[:1]
+        if (warm := LoadSets(part.data).heat(number)) is not None:
+            of_heat, warmed = part.heated(warm)
+            own += of_heat
+            of_bars = warmed | {bar: each + warmed.get(bar, 0.0) for bar, each in of_bars.items()}
+        held_forces |= of_bars
+        force += expand.T @ (E.T @ own)
+        for factor, card in fields:
+            force += factor * inertia(part.data, card, model)
+    return force, held_forces
 
 
 def _solid_stresses(parts: list[tuple[_Part, Sparse]], number: int) -> ElementRows | None:

@@ -239,31 +239,9 @@ class Tied:
 
 def tied(model: FeModel, interfaces: Sequence[MeshInterface]) -> Tied:
     """Tie interfaces, at least one, to their nodes. Raises ModelError: lists all problems."""
-    from scipy.sparse import csc_array, csr_array
+    from scipy.sparse import csc_array, csr_array, vstack
 
-    problems, owner = [], np.full(len(model.nodes), -1)
-    points = np.zeros((len(interfaces), 3))
-    for k, each in enumerate(interfaces):
-        problem = _problem(model, each)
-        if problem is not None:
-            problems.append(Problem(("interfaces", each.name), problem))
-            continue
-        points[k] = model.nodes[each.nodes].mean(axis=0) if each.position is None else each.position
-        if each.kind == "rigid":
-            taken = owner[each.nodes]
-            if np.any(taken >= 0):
-                other = interfaces[int(taken.max())].name
-                node = model.numbers[each.nodes[int(np.argmax(taken))]]
-                problems.append(
-                    Problem(("interfaces", each.name), f"shares node {node} with the rigid interface {other!r}")
-                )
-            owner[each.nodes] = k
-    if not interfaces:
-        problems.append(Problem(("interfaces",), "none is given: name at least the root"))
-    if len({each.name for each in interfaces}) < len(interfaces):
-        problems.append(Problem(("interfaces",), "every interface needs a name of its own"))
-    if problems:
-        raise ModelError(*problems)
+    points, owner = _placed(model, interfaces)
     of = np.where(model.component < 6, owner[model.node_of], -1)
     free = np.flatnonzero(of < 0)
     rows, columns, values = [free], [np.arange(len(free))], [np.ones(len(free))]
@@ -289,8 +267,6 @@ def tied(model: FeModel, interfaces: Sequence[MeshInterface]) -> Tied:
     shape = (model.size, len(free) + 6 * rigid)
     entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
     expand, count = as_csc(csc_array(entries, shape=shape)), len(free)
-    from scipy.sparse import vstack
-
     idle = None if model.idle is None else model.idle[abs(model.idle) @ (of >= 0) == 0.0]
     held = [each for each in (model.joints, idle) if each is not None and each.shape[0]]
     if held:
@@ -298,6 +274,31 @@ def tied(model: FeModel, interfaces: Sequence[MeshInterface]) -> Tied:
         expand, count = as_csc(expand @ joined), count - joined.shape[0] + joined.shape[1]
     averaged = csr_array(vstack(averages)) @ expand if averages else csr_array((0, expand.shape[1]))
     return Tied(model, tuple(interfaces), expand, count, averaged, places, points)
+
+
+def _placed(model: FeModel, interfaces: Sequence[MeshInterface]) -> tuple[Floats, Ints]:
+    """Positions (k, 3) of interfaces, and which rigid one each node is in, -1 in none. Raises ModelError."""
+    problems, owner = [], np.full(len(model.nodes), -1)
+    points = np.zeros((len(interfaces), 3))
+    for k, each in enumerate(interfaces):
+        if (problem := _problem(model, each)) is not None:
+            problems.append(Problem(("interfaces", each.name), problem))
+            continue
+        points[k] = model.nodes[each.nodes].mean(axis=0) if each.position is None else each.position
+        if each.kind == "rigid":
+            taken = owner[each.nodes]
+            if np.any(taken >= 0):
+                other, node = interfaces[int(taken.max())].name, model.numbers[each.nodes[int(np.argmax(taken))]]
+                text = f"shares node {node} with the rigid interface {other!r}"
+                problems.append(Problem(("interfaces", each.name), text))
+            owner[each.nodes] = k
+    if not interfaces:
+        problems.append(Problem(("interfaces",), "none is given: name at least the root"))
+    if len({each.name for each in interfaces}) < len(interfaces):
+        problems.append(Problem(("interfaces",), "every interface needs a name of its own"))
+    if problems:
+        raise ModelError(*problems)
+    return points, owner
 
 
 def _without_idle(model: FeModel, own: Ints, motions: Floats) -> Floats:
