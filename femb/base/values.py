@@ -97,6 +97,12 @@ def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str:
     return f"; did you mean {', '.join(map(repr, close))}?" if close else ""
 
 
+def absent(name: str, known: Iterable[str]) -> str:
+    """A name that is none of those known, with advice and these, for a message that begins as 'no state '."""
+    names = dict.fromkeys(known)
+    return f"{name!r}{nearest(name, names)}; there are: {', '.join(names) or 'none'}"
+
+
 def vector(x: Floats) -> str:
     """Numbers as '(1, 2, 3)', to six digits."""
     return "(" + ", ".join(f"{float(entry):.6g}" for entry in x) + ")"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from femb.base.files import write_text
 from femb.cli import library
 from femb.cli import options as completion
 from femb.cli.options import CASE, FORCE, QUIET, RESULTS, SET, OptionError, completing
@@ -142,6 +143,4 @@ def schema(out: Path | None, study: bool, force: bool) -> None:
             click.echo(text)
             return
         check_target(out, force)
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(text + "\n", encoding="utf-8")
-        say(out)
+        say(write_text(out, text + "\n"))

@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Bools, Complexes, Floats
-from femb.base.values import nearest
+from femb.base.values import absent
 
 # Kinds of dataset 58 that are compared with models.
 HISTORY, TRANSFER = 1, 4
@@ -100,7 +100,7 @@ def _histories(path: Path, names: Sequence[str], lines: Sequence[tuple[int, list
 def _transfers(path: Path, names: Sequence[str], lines: Sequence[tuple[int, list[str]]]) -> tuple[Response, ...]:
     for name in names:
         if name not in KNOWN:
-            raise ModelError(f"{path}: no column {name!r}{nearest(name, KNOWN)}; there are: {', '.join(KNOWN)}")
+            raise ModelError(f"{path}: no column {absent(name, KNOWN)}")
     if missing := [name for name in NEEDED if name not in names]:
         raise ModelError(f"{path}: the column {missing[0]} is missing; of transfer functions: {', '.join(NEEDED)}")
     frequency, real, imag = (_column(path, names, lines, name) for name in ("frequency", "real", "imag"))

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from femb.base.array_files import check_file, content_of
 from femb.base.errors import ModelError
 from femb.base.types import Complexes, Floats
-from femb.base.values import check_kind, nearest
+from femb.base.values import absent, check_kind
 from femb.case.text import text_of
 from femb.fem.measured_functions import NEEDED, Response, functions_of_csv, in_si, numbers_of_line, of_dataset
 
@@ -78,7 +79,14 @@ def read_test_data(path: str | Path) -> TestData:
         content, responses = _without_binary(path, content_of(path))
         if b"\0" in content:
             raise ModelError(f"{path}: is no text; wanted a universal file (.unv, .uff) or CSV")
-        data = _of_universal(path, content.decode("utf-8", errors="replace"), responses)
+        found = _Universal(path, responses)
+        for kind, start, lines in _datasets(path, content.decode("utf-8", errors="replace")):
+            where = f"{path}, dataset {kind} at line {start}"
+            try:
+                found.take(kind, lines, where)
+            except (ValueError, IndexError) as error:
+                raise ModelError(f"{where}: is damaged: {error}") from error
+        data = found.data()
     size = float(np.max(np.ptp(data.places, axis=0))) if len(data.places) else 0.0
     if size and not 1.0 / LARGE < size < LARGE:
         raise ModelError(
@@ -104,7 +112,7 @@ def _of_csv(path: Path, text: str) -> TestData:
         )  # fmt: skip
     for name in names:
         if name not in COLUMNS:
-            raise ModelError(f"{path}: no column {name!r}{nearest(name, COLUMNS)}; there are: {', '.join(COLUMNS)}")
+            raise ModelError(f"{path}: no column {absent(name, COLUMNS)}")
     for name in ("mode", "frequency"):
         if name not in names:
             raise ModelError(f"{path}: the column {name} is missing; wanted a first line with names of columns")
@@ -236,75 +244,82 @@ def _systems(lines: list[str]) -> dict[int, _TestAxes]:
     return found
 
 
-def _of_universal(path: Path, text: str, responses: list[Response]) -> TestData:
-    nodes: dict[int, tuple[Floats, int, int]] = {}
-    systems: dict[int, _TestAxes] = {}
-    shapes: list[tuple[float, float, dict[int, Complexes]]] = []
-    traces: list[tuple[str, ...]] = []
-    title, length, force = "", 1.0, 1.0
-    for kind, start, lines in _datasets(path, text):
-        where = f"{path}, dataset {kind} at line {start}"
-        try:
-            match kind:
-                case "151":
-                    title = lines[0].strip()
-                case "164":
-                    length, force = [*numbers_of_line(lines[1], 25), 1.0][:2]
-                case "15":
-                    for line in lines:
-                        if line.strip():
-                            place = np.array(numbers_of_line(line[40:], 13)[:3])
-                            nodes[int(line[:10])] = place, int(line[10:20]), int(line[20:30])
-                case "2420":
-                    systems |= _systems(lines)
-                case "55":
-                    shapes.append(_shape(lines, where))
-                case "58":
-                    responses.append(of_dataset(lines, where))
-                case "82":
-                    numbers = [int(word) for line in lines[2:] for word in line.split()]
-                    trace: list[str] = []
-                    for number in [*numbers, 0]:
-                        if number:
-                            trace.append(str(number))
-                        elif trace:
-                            traces.append(tuple(trace))
-                            trace = []
-        except (ValueError, IndexError) as error:
-            raise ModelError(f"{where}: is damaged: {error}") from error
-    if not (length > 0.0 and force > 0.0):
-        raise ModelError(f"{path}: dataset 164 has {length:g} and {force:g} as factors, wanted ones above zero")
-    whole = _TestAxes(0, np.eye(3), np.zeros(3))
+@dataclass
+class _Universal:
+    """What the datasets of a universal file have; length, force : units in one m and one N.
 
-    def system(node: int, number: int) -> _TestAxes:
+    nodes : place, and the coordinate systems of the place and of shapes, by number. shapes : frequency (Hz), damping
+    ratio and the vector (3,) at each node.
+    """
+
+    path: Path
+    responses: list[Response]
+    nodes: dict[int, tuple[Floats, int, int]] = field(default_factory=dict)
+    systems: dict[int, _TestAxes] = field(default_factory=dict)
+    shapes: list[tuple[float, float, dict[int, Complexes]]] = field(default_factory=list)
+    traces: list[tuple[str, ...]] = field(default_factory=list)
+    title: str = ""
+    length: float = 1.0
+    force: float = 1.0
+
+    def take(self, kind: str, lines: list[str], where: str) -> None:
+        """Take a dataset of a kind; those of other kinds are passed over."""
+        match kind:
+            case "151":
+                self.title = lines[0].strip()
+            case "164":
+                self.length, self.force = [*numbers_of_line(lines[1], 25), 1.0][:2]
+            case "15":
+                for line in filter(str.strip, lines):
+                    place = np.array(numbers_of_line(line[40:], 13)[:3])
+                    self.nodes[int(line[:10])] = place, int(line[10:20]), int(line[20:30])
+            case "2420":
+                self.systems |= _systems(lines)
+            case "55":
+                self.shapes.append(_shape(lines, where))
+            case "58":
+                self.responses.append(of_dataset(lines, where))
+            case "82":
+                numbers = [int(word) for line in lines[2:] for word in line.split()]
+                traces = (tuple(map(str, trace)) for ends, trace in groupby(numbers, lambda n: n == 0) if not ends)
+                self.traces.extend(traces)
+
+    def _axes(self, node: int, number: int) -> _TestAxes:
         # without a dataset, 0 and 1 are the axes of the whole
-        if number not in systems and number not in (0, 1):
-            raise ModelError(f"{path}: node {node} has the coordinate system {number}, which no dataset 2420 has")
-        return systems.get(number, whole)
+        if number not in self.systems and number not in (0, 1):
+            raise ModelError(f"{self.path}: node {node} has the coordinate system {number}, which no dataset 2420 has")
+        return self.systems.get(number, _TestAxes(0, np.eye(3), np.zeros(3)))
 
-    measured = sorted({node for _, _, values in shapes for node in values})
-    unknown = [node for node in measured if node not in nodes]
-    if unknown:
-        raise ModelError(f"{path}: shapes are of the node {unknown[0]}, which dataset 15 does not have")
-    at = {node: system(node, own).point(place) for node, (place, own, _) in nodes.items() if node in measured}
-    axes = np.array([system(node, nodes[node][2]).axes(at[node]) for node in measured]).reshape(-1, 3)
-    values = np.full((3 * len(measured), len(shapes)), np.nan, dtype=complex)
-    for k, (_, _, of_node) in enumerate(shapes):
-        for node, vector in of_node.items():
-            row = 3 * measured.index(node)
-            values[row : row + 3, k] = vector
-    order = np.argsort([frequency for frequency, _, _ in shapes], kind="stable") if shapes else np.zeros(0, dtype=int)
-    frequencies, damping = (np.array([each[i] for each in shapes])[order] for i in (0, 1))
-    nothing = np.full(len(shapes), np.nan)
-    # directions without any motion were not measured
-    kept = np.flatnonzero(np.any(np.nan_to_num(values) != 0.0, axis=1))
-    names = [str(node) for node in measured for _ in range(3)]
-    places = np.array([at[node] / length for node in measured]).reshape(-1, 3).repeat(3, axis=0)
-    return TestData(
-        frequencies, damping, nothing, nothing, tuple(names[k] for k in kept), places[kept],
-        axes[kept], values[kept][:, order], tuple(traces), tuple(in_si(each, length, force) for each in responses),
-        title or path.stem,
-    )  # fmt: skip
+    def data(self) -> TestData:
+        """The modes in the order of their frequencies, at the directions in which anything moves."""
+        if not (self.length > 0.0 and self.force > 0.0):
+            raise ModelError(
+                f"{self.path}: dataset 164 has {self.length:g} and {self.force:g} as factors, wanted ones above zero"
+            )
+        measured = sorted({node for _, _, vectors in self.shapes for node in vectors})
+        unknown = [node for node in measured if node not in self.nodes]
+        if unknown:
+            raise ModelError(f"{self.path}: shapes are of the node {unknown[0]}, which dataset 15 does not have")
+        at, axes = np.zeros((len(measured), 3)), np.zeros((len(measured), 3, 3))
+        for k, node in enumerate(measured):
+            place, of_place, of_shape = self.nodes[node]
+            at[k] = self._axes(node, of_place).point(place)
+            axes[k] = self._axes(node, of_shape).axes(at[k])
+        shapes = sorted(self.shapes, key=lambda each: each[0])
+        values = np.full((len(measured), 3, len(shapes)), np.nan, dtype=complex)
+        for k, (_, _, vectors) in enumerate(shapes):
+            for node, vector in vectors.items():
+                values[measured.index(node), :, k] = vector
+        values = values.reshape(3 * len(measured), len(shapes))
+        # directions without any motion were not measured
+        kept = np.flatnonzero(np.any(np.nan_to_num(values) != 0.0, axis=1))
+        frequencies, damping = (np.array([each[i] for each in shapes]) for i in (0, 1))
+        nothing = np.full(len(shapes), np.nan)
+        return TestData(
+            frequencies, damping, nothing, nothing, tuple(str(measured[k // 3]) for k in kept),
+            at[kept // 3] / self.length, axes.reshape(-1, 3)[kept], values[kept], tuple(self.traces),
+            tuple(in_si(each, self.length, self.force) for each in self.responses), self.title or self.path.stem,
+        )  # fmt: skip
 
 
 def _datasets(path: Path, text: str) -> Iterator[tuple[str, int, list[str]]]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ModelError, ResultError
+from femb.base.files import to_write
 from femb.base.html import Brief
 from femb.base.types import Complexes, Floats
 from femb.handover.hybrid import HybridCoordinates
@@ -53,8 +54,7 @@ def write_punch(path: Path, matrices: Mapping[str, Floats], dofs: tuple[str, ...
     nastran, points = _pyyeti(), _points(len(dofs))
     import pandas
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8") as file:
+    with to_write(path), path.open("w", encoding="utf-8") as file:
         for (grid, component), name in zip(points, dofs, strict=True):
             file.write(f"$ {grid} {component}: {name}\n")
         nastran.wtdmig(file, {NAMES[word]: pandas.DataFrame(m, points, points) for word, m in matrices.items()})
@@ -127,8 +127,8 @@ class CraigBampton(Brief):
         matrices = {word: getattr(self, word) for word in MATRICES}
         if path.suffix == ".op4":
             op4 = _pyyeti().op4
-            path.parent.mkdir(parents=True, exist_ok=True)
-            op4.write(str(path), {NAMES[word]: matrix for word, matrix in matrices.items()}, sparse="dense")
+            with to_write(path):
+                op4.write(str(path), {NAMES[word]: matrix for word, matrix in matrices.items()}, sparse="dense")
             return path
         if path.suffix == ".pch":
             return write_punch(path, matrices, self.dofs)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from femb.base.errors import ModelError, ResultError
+from femb.base.errors import ModelError
+from femb.base.files import write_text
 from femb.base.types import Floats
 from femb.base.values import check_choice, file_words, shown
 from femb.elements.marker import Place
@@ -453,19 +454,13 @@ def write_flex42(
         motion = solution(model, 1, start=start).motion
         hub = held_body(motion, held, motion.system.layout.bodies[held])
         remark = "Hf halved: 42 adds it twice" if hf_factor == 0.5 else "Hf as defined: 42 may add it twice"
-    folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        files = []
-        for body, word in zip(bodies, file_words((body.name for body in bodies), LONGEST, re.ASCII), strict=True):
-            for kind, lines in (("Nodes", node_lines(body)), ("Flex", flex_lines(body, remark, hf_factor))):
-                files.append(_written(folder / f"{kind}_{word}.txt", lines))
-        names = [path.name for path in files]
-        (word,) = file_words([held], LONGEST, re.ASCII)
-        lines = spacecraft_lines(bodies, names, hub)
-        return [_written(folder / f"SC_{word}_bodies.txt", lines), *files]
-    except OSError as error:
-        raise ResultError(f"{folder}: cannot be written ({error})") from error
+    folder, files = Path(folder), []
+    for body, word in zip(bodies, file_words((body.name for body in bodies), LONGEST, re.ASCII), strict=True):
+        for kind, lines in (("Nodes", node_lines(body)), ("Flex", flex_lines(body, remark, hf_factor))):
+            files.append(_written(folder / f"{kind}_{word}.txt", lines))
+    (word,) = file_words([held], LONGEST, re.ASCII)
+    lines = spacecraft_lines(bodies, [path.name for path in files], hub)
+    return [_written(folder / f"SC_{word}_bodies.txt", lines), *files]
 
 
 def node_lines(body: ModalPart) -> Iterator[str]:
@@ -523,5 +518,4 @@ def _numbers(vector: Floats, digits: int = 14) -> str:
 
 
 def _written(path: Path, lines: Iterator[str]) -> Path:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="ascii", errors="replace")
-    return path
+    return write_text(path, "".join(f"{line}\n" for line in lines), encoding="ascii", errors="replace")

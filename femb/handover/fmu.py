@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ModelError, ResultError
+from femb.base.files import to_write
 from femb.base.values import distinct
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import balancing
@@ -56,16 +57,13 @@ def write_fmu(space: StateSpace, path: str | Path, *, step: float = STEP) -> Pat
     arrays |= {"name": name, "step": step, "description": f"linear model of {len(space.states)} states, by femb"}
     folders = list(sys.path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory() as folder:
+        with to_write(path), tempfile.TemporaryDirectory() as folder:
             # a module of its own name, since programs load several FMUs into one Python
             script, data = Path(folder) / f"{name}_slave.py", Path(folder) / "linear.npz"
             shutil.copyfile(Path(__file__).with_name("fmu_slave.py"), script)
             np.savez(data, **arrays)
             able = {"canGetAndSetFMUstate": True, "canSerializeFMUstate": True}
             FmuBuilder.build_FMU(script, path, [data], **able)
-    except OSError as error:
-        raise ResultError(f"{path}: cannot be written ({error})") from error
     finally:
         # the builder imports the script by its folder
         sys.path[:] = folders

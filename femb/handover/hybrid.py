@@ -18,6 +18,7 @@ import numpy as np
 
 from femb.base import array_files as foreign
 from femb.base.errors import ModelError, ResultError
+from femb.base.files import write_json
 from femb.base.html import Brief
 from femb.base.types import Floats
 from femb.base.values import distinct, shown, whole_number
@@ -250,21 +251,6 @@ class HybridCoordinates(Brief):
             return cls(hub["name"], point, axes, mass, parts, document["state"], points, *by_rates)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ResultError(f"{path}: cannot be read as hybrid coordinates ({error})") from error
-
-
-def write_json(path: str | Path, document: dict[str, Any]) -> Path:
-    """Write a document, with arrays in it, as JSON; its path. Raises ResultError."""
-    path = Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(document, indent=1, default=_listed) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ResultError(f"{path}: cannot be written ({error})") from error
-    return path
-
-
-def _listed(value: Any) -> Any:
-    return value.tolist()
 
 
 def _six_rows(rows: Any) -> Floats:

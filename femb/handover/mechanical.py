@@ -15,9 +15,10 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from femb.base.errors import FembWarning, ModelError
+from femb.base.files import write_json
 from femb.base.html import Brief
 from femb.base.types import Floats
-from femb.handover.hybrid import UNITS, HybridCoordinates, write_json
+from femb.handover.hybrid import UNITS, HybridCoordinates
 from femb.numerics.rotations import rigid_transport
 from femb.vibration.participation import Participation
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Complexes, Floats
-from femb.base.values import as_numbers, nearest, shown
+from femb.base.values import absent, as_numbers, shown
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import without_conserved
 from femb.linear.state_space import StateSpace
@@ -150,7 +150,7 @@ def _weights(word: str, given: Weights, names: Sequence[str]) -> Floats:
         for name, value in given.items():
             own = [k for k, each in enumerate(names) if each == name or each.startswith(f"{name}.")]
             if not own:
-                raise ModelError(f"{word}: got {name!r}{nearest(name, names)}; there are: {', '.join(names)}")
+                raise ModelError(f"{word}: got {absent(name, names)}")
             result[own] = value
         return np.diag(result)
     numbers = as_numbers(given)

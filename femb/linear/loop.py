@@ -17,7 +17,7 @@ from scipy.linalg import block_diag
 from femb.base.errors import ModelError
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
-from femb.base.values import nearest, number_problem, numbered, shown, without_rounding
+from femb.base.values import absent, nearest, number_problem, numbered, shown, without_rounding
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import null_space, scales, without_conserved
 from femb.linear.loop_names import item_of, label, loop_states, place_of, six_of
@@ -265,8 +265,7 @@ class Loop(Tabled):
         """
         law = next((each for each in self._main if channel in each.openings), None)
         if law is None:
-            known = self.channels
-            raise ModelError(f"loop: no channel {channel!r}{nearest(channel, known)}; there are: {', '.join(known)}")
+            raise ModelError(f"loop: no channel {absent(channel, self.channels)}")
         direction, weight = law.openings[channel]
         if law.period is None:
             plant = with_continuous(self.core, self._continuous, (law, direction, weight))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.base.values import nearest
+from femb.base.values import absent
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.state_space import StateSpace
 
@@ -17,10 +17,10 @@ def six_of(body: str) -> tuple[str, ...]:
     return tuple(f"{body}.{turn}{axis}" for turn in ("", "turn_") for axis in "xyz") if "bodies." in body else ()
 
 
-def place_of(names: Sequence[str], name: str) -> int:
-    """Index of a state. Raises ModelError: an unknown name."""
+def place_of(names: Sequence[str], name: str, of: str = "loop") -> int:
+    """Index of a state, of what messages name ``of``. Raises ModelError: an unknown name."""
     if name not in names:
-        raise ModelError(f"loop: no state {name!r}{nearest(name, names)}; there are: {', '.join(names)}")
+        raise ModelError(f"{of}: no state {absent(name, names)}")
     return names.index(name)
 
 

@@ -4,7 +4,6 @@ Root loads of appendages, loads and stresses of beams and shells, reactions, for
 docs/howto/loads.md.
 """
 
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 
 from femb.base.arrays import listing
 from femb.base.errors import ResultError
+from femb.base.files import write_table
 from femb.base.html import Tabled
 from femb.base.quantity import IN_PLANE, Group
 from femb.base.types import Bools, Floats
@@ -32,7 +32,6 @@ SECTION_LOADS = (
     ("bending moment y", "N m"),
     ("bending moment z", "N m"),
 )
-COLUMNS = ("maximum", "time_of_maximum", "place_of_maximum", "minimum", "time_of_minimum", "place_of_minimum")
 # A value below this part of the largest of its unit is shown as zero in the table: an error of rounding or tolerance.
 NOISE = 1e-7
 UNITS = {"Pa": (1e-6, "MPa")}
@@ -60,12 +59,16 @@ class PeakLoad:
 
     def row(self) -> dict[str, Any]:
         """Its names, numbers and places by their words, as in tables."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "curves"}
+        return {word: getattr(self, word) for word in WORDS}
 
     @property
     def largest(self) -> float:
         """The greater of the magnitudes of maximum and minimum."""
         return max(abs(self.maximum), abs(self.minimum))
+
+
+WORDS = tuple(each.name for each in fields(PeakLoad) if each.name != "curves")
+"""Columns of tables of peak loads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,23 +156,13 @@ class PeakLoads(Tabled):
         path = Path(path)
         if path.suffix != ".csv":
             return write_arrays(path, self._arrays(), (".npz", ".h5"), group="loads", more=", or .csv for the table")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(("item", "load", "unit", *COLUMNS))
-                for peak in self.peaks:
-                    writer.writerow((peak.item, peak.load, peak.unit, *(getattr(peak, word) for word in COLUMNS)))
-        except OSError as error:
-            raise ResultError(f"{path}: cannot be written ({error})") from error
-        return path
+        return write_table(path, WORDS, (peak.row().values() for peak in self.peaks))
 
     def _arrays(self) -> Arrays:
         arrays: dict[str, Floats | tuple[str, ...]] = {"title": (self.title,)} if self.title else {}
-        for word in ("item", "load", "unit", "place_of_maximum", "place_of_minimum"):
-            arrays[f"peaks/{word}"] = tuple(getattr(peak, word) for peak in self.peaks)
-        for word in ("maximum", "time_of_maximum", "minimum", "time_of_minimum"):
-            arrays[f"peaks/{word}"] = np.array([getattr(peak, word) for peak in self.peaks])
+        for word in WORDS:
+            values = tuple(getattr(peak, word) for peak in self.peaks)
+            arrays[f"peaks/{word}"] = np.array(values) if PeakLoad.__annotations__[word] is float else values
         found = {f"beams/{name}": each for name, each in self.envelopes.items()}
         for path, envelope in (found | {f"shells/{name}": each for name, each in self.shells.items()}).items():
             arrays[f"{path}/loads"] = tuple(load for load, _ in envelope.loads)

@@ -22,6 +22,7 @@ from femb.base.options import AUTO, Run, Tolerances
 from femb.base.types import Complexes, Floats
 from femb.base.values import check_kind, number_problem, shown
 from femb.layout.protocols import OfPhase
+from femb.linear.loop_names import place_of
 from femb.linear.second_order import chart_of, second_order
 from femb.linear.state_space import StateSpace, names_of_states
 from femb.numerics.newton import Iteration, largest, newton
@@ -137,7 +138,8 @@ def periodic(
     def correction(it: Iteration[_Start, tuple[Floats, _Flow]]) -> Floats:
         nonlocal derivative
         states, (change, flow) = it.x.states, it.residual
-        columns = [_index(states, name) for name in vary] if vary is not None else list(range(len(states)))
+        whole = range(len(states))
+        columns = whole if vary is None else [place_of(states, name, "periodic motion") for name in vary]
         if derivative is None or it.size > CONTRACTING * it.previous:
             derivative = flow.derivative()
         step = np.zeros(len(states))
@@ -213,12 +215,6 @@ def _shortest(slopes: Floats, right: Floats) -> Floats:
             break
         damping = max(1e-4 * float(values[0]), 2.0 * damping)
     return step
-
-
-def _index(states: tuple[str, ...], name: str) -> int:
-    if name not in states:
-        raise ModelError(f"periodic motion: no state {name!r}; there are: {', '.join(states)}")
-    return states.index(name)
 
 
 # A point along a motion: the time (s), coordinates and velocities.

@@ -11,7 +11,7 @@ from femb.base import html
 from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Complexes, Floats
-from femb.base.values import nearest, numbers_of, shown
+from femb.base.values import absent, numbers_of, shown
 from femb.numerics.linear_systems import NOTHING, ROTATIONS, singular_values
 from femb.results.array_file import Arrays, write_arrays
 
@@ -41,9 +41,7 @@ class FrequencyResponse(Brief):
         """(f,) in SI units: the response of an output to the input ``input_``. Raises ModelError: an unknown name."""
         for name, names in ((output, self.outputs), (input_, self.inputs)):
             if name not in names:
-                raise ModelError(
-                    f"frequency response: no {name!r}{nearest(name, names)}; there are: {', '.join(names) or 'none'}"
-                )
+                raise ModelError(f"frequency response: no {absent(name, names)}")
         return self.values[:, self.outputs.index(output), self.inputs.index(input_)]
 
     def unit_of(self, name: str) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Complexes, Floats
-from femb.base.values import nearest
+from femb.base.values import absent
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import SAME, Flow
@@ -61,8 +61,7 @@ class LoopRun(Brief):
         for names, values in ((self.outputs, self.values), (self.inputs, self.commands)):
             if name in names:
                 return values[:, names.index(name)]
-        known = (*self.outputs, *self.inputs)
-        raise ModelError(f"loop: no output or input {name!r}{nearest(name, known)}; there are: {', '.join(known)}")
+        raise ModelError(f"loop: no output or input {absent(name, (*self.outputs, *self.inputs))}")
 
 
 class Tap(NamedTuple):

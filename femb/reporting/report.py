@@ -11,7 +11,7 @@ from femb.base.html import Shown
 from femb.base.types import Complexes, Floats
 from femb.base.values import numbered, without_rounding
 from femb.linear.norms import gramian
-from femb.linear.peak_loads import NOISE, PeakLoad, peak_loads
+from femb.linear.peak_loads import NOISE, WORDS, PeakLoad, peak_loads
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import RIGID, Flow, resolving, transfers
 from femb.reporting.frequency import Frequency, number
@@ -146,8 +146,6 @@ def _shake(results: Results) -> Frequency:
 
 # Peak loads and envelopes for reports: of a run, or those that ``femb loads`` has written.
 
-WORDS = ("item", "load", "unit", "maximum", "time_of_maximum", "place_of_maximum", "minimum", "time_of_minimum",
-         "place_of_minimum")  # fmt: skip
 BEAMS = 100  # with envelopes on a page, at most
 DIGITS = 5
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import numpy as np
 from femb.base import html
 from femb.base.arrays import listing
 from femb.base.errors import ResultError, optional
+from femb.base.files import write_table
 from femb.base.types import Bools, Floats
 from femb.base.values import numbered
 from femb.results.results import Results
@@ -128,14 +128,8 @@ class Sweep:
 
     def write_csv(self, path: str | Path) -> Path:
         """Write the table as text, numbers with all digits, lists in JSON; its path."""
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
         columns = self.columns()
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(zip(*(map(_text, column) for column in columns.values()), strict=True))
-        return path
+        return write_table(path, columns, zip(*(map(_text, column) for column in columns.values()), strict=True))
 
     def write(self, path: str | Path) -> Path:
         """Write the table as a results file (.h5), which `read` and ``femb plot`` read; its path."""

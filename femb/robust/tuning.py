@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import FembError, ModelError
+from femb.base.files import write_text
 from femb.base.html import Tabled
 from femb.base.types import Complexes, Floats
 from femb.base.values import nearest, numbered
@@ -99,9 +100,7 @@ class Tuned(Tabled):
         if self.case is None or self.case.suffix == ".py" or not self.entries or path.suffix != ".toml":
             raise ModelError(f"tune: {path}: wanted a name that ends in .toml, of gains of a case file in TOML")
         text = rewritten(self.case, (*self.given, *self.overrides), path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"# {self.case.name}, with gains that femb loop --tune found\n{text}", encoding="utf-8")
-        return path
+        return write_text(path, f"# {self.case.name}, with gains that femb loop --tune found\n{text}")
 
 
 def tune(

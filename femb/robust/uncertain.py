@@ -18,7 +18,7 @@ from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.options import StartState
 from femb.base.types import Complexes, Floats, Ints
-from femb.base.values import nearest, numbered
+from femb.base.values import absent, numbered
 from femb.case.unmodelled import Unmodelled
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.begin import operating_point
@@ -133,7 +133,7 @@ class Uncertain(Tabled):
         """(k,) d of values by name, the others nominal. Raises ModelError: unknown names."""
         for name in values:
             if name not in self.nominal:
-                raise ModelError(f"uncertain: no parameter {name!r}{nearest(name, self.nominal)}")
+                raise ModelError(f"uncertain: no parameter {absent(name, self.nominal)}")
         given = self.nominal | dict(values)
         return np.array([each.normal(given[each.name]) for each in self.ranges])
 
@@ -196,8 +196,7 @@ class Uncertain(Tabled):
             )
         law = next((each for each in self.laws if channel in each.openings), None)
         if law is None:
-            known = self.channels
-            raise ModelError(f"loop: no channel {channel!r}{nearest(channel, known)}; there are: {', '.join(known)}")
+            raise ModelError(f"loop: no channel {absent(channel, self.channels)}")
         reduced = with_blocks(self.reduced(), self.blocks, sum(self.sizes))
         opened = with_continuous(reduced, self.laws, (law, *law.openings[channel]))
         count = sum(self.structure)

@@ -3,8 +3,6 @@
 Formulations are independent derivations of the equations of motion of one model: their agreement verifies them.
 """
 
-import csv
-import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -15,6 +13,7 @@ import numpy as np
 
 from femb.base.arrays import listing
 from femb.base.errors import FembError, ModelError, ResultError
+from femb.base.files import write_json, write_table
 from femb.base.options import FORMULATIONS, METHODS, METHODS_OF, Run
 from femb.base.progress import Reporter, reporting
 from femb.base.types import Floats
@@ -265,15 +264,9 @@ class Comparison:
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
         """Write comparison.csv, a row for each difference, and comparison.json, with the formulations; their paths."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        table, record = folder / "comparison.csv", folder / "comparison.json"
-        with table.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, COLUMNS)
-            writer.writeheader()
-            writer.writerows(self._rows())
-        record.write_text(json.dumps(self.content(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        return table, record
+        rows = ([row[word] for word in COLUMNS] for row in self._rows())
+        table = write_table(Path(folder) / "comparison.csv", COLUMNS, rows)
+        return table, write_json(Path(folder) / "comparison.json", self.content())
 
     def content(self) -> dict[str, Any]:
         """The content of comparison.json: reference, runs and differences, None in place of NaN."""

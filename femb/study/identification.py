@@ -18,7 +18,7 @@ import numpy as np
 from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats
-from femb.base.values import nearest, numbered
+from femb.base.values import absent, numbered
 from femb.case.parameters import Parameter
 from femb.fem.measured_functions import HISTORY, TRANSFER
 from femb.fem.test_data import TestData, read_test_data
@@ -287,9 +287,7 @@ class _Fit:
         self.study, self.priors = study, priors
         for name, sigma in priors.items():
             if name not in parameters:
-                raise ModelError(
-                    f"priors: no parameter {name!r}{nearest(name, parameters)}; there are: {', '.join(parameters)}"
-                )
+                raise ModelError(f"priors: no parameter {absent(name, parameters)}")
             if not 0.0 < sigma < np.inf:
                 raise ModelError(f"priors: {name}: got {sigma:g}, wanted a standard deviation above zero")
         # universal files of modes may have functions that nobody has named
@@ -335,8 +333,7 @@ class _Fit:
             raise ModelError(f"hold_out: got mode {wrong[0]}; the test has {numbered(count, 'mode')}")
         for name in names:
             if name not in functions:
-                there = ", ".join(dict.fromkeys(functions)) or "none"
-                raise ModelError(f"hold_out: no function {name!r}{nearest(name, functions)}; there are: {there}")
+                raise ModelError(f"hold_out: no function {absent(name, functions)}")
         modes = {k - 1 for k in hold_out if not isinstance(k, str)}
         if len(tests) <= 1 and len(modes) == count and not set(functions) - set(names):
             what = "measured mode" if count else "function"

@@ -12,7 +12,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import POSITIVE, Bools, Complexes, Floats, OneOf, Unit
-from femb.base.values import nearest
+from femb.base.values import absent
 from femb.linear.conserved import without_conserved
 from femb.linear.loop import STABLE, Loop
 from femb.linear.loop_derivatives import (
@@ -29,12 +29,9 @@ from femb.linear.norms import acting, h2_norm, peak_gain
 from femb.linear.peak_loads import PeakLoad, peak_loads
 from femb.linear.state_space import StateSpace
 from femb.results.results import Results
-from femb.run.events import corners_of
 from femb.run.static_derivatives import StaticForm, of_critical
 from femb.study.budget_output import BudgetOutput
-from femb.study.extremes import Extreme, extreme
 from femb.study.outputs import (
-    BY_ANALYSES,
     LOST,
     Analyses,
     ByChanges,
@@ -48,6 +45,7 @@ from femb.study.outputs import (
 )
 from femb.study.run_outputs import (
     ANALYSES,
+    AtExtreme,
     EventTime,
     Final,
     FirstFrequency,
@@ -95,9 +93,7 @@ class LoopOutput(StudyOutput):
         """The number of a loop, and the channel that has it; "" where it is not stable."""
         loop = analyses.loop(self.start)
         if self.channel is not None and self.channel not in loop.channels:
-            there = ", ".join(loop.channels)
-            hint = nearest(self.channel, loop.channels)
-            raise ResultError(f"the loop has no channel {self.channel!r}{hint}; there are: {there}")
+            raise ResultError(f"the loop has no channel {absent(self.channel, loop.channels)}")
         asked = loop.channels if self.channel is None else (self.channel,)
         names = [name for name in asked if name not in loop.without_effect]
         if not names or not analyses.once(("stable", self.start), lambda: loop.stable):
@@ -483,9 +479,7 @@ class EffectiveMass(StudyOutput):
     def value(self, analyses: Analyses) -> float:
         parts = {part.name: part for part in analyses.modes(self.held, self.start, False).appendages}
         if self.appendage not in parts:
-            hint = nearest(self.appendage, parts)
-            there = ", ".join(parts)
-            raise ResultError(f"there is no appendage {self.appendage!r}{hint}; there are: {there}")
+            raise ResultError(f"there is no appendage {absent(self.appendage, parts)}")
         part = parts[self.appendage]
         if len(part.frequencies) < self.mode:
             raise ResultError(f"outputs.{self.name}: there are {len(part.frequencies)} modes, got mode {self.mode}")
@@ -524,7 +518,7 @@ class CriticalLoad(StudyOutput):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PeakLoadOutput(StudyOutput):
+class PeakLoadOutput(AtExtreme):
     """The largest magnitude of a load, as in ``femb loads``."""
 
     kind: ClassVar[str] = "peak_load"
@@ -542,8 +536,7 @@ class PeakLoadOutput(StudyOutput):
             raise ResultError(f"got the item {self.item!r}, wanted one of: {', '.join(items)}")
         peaks = {peak.load: peak for peak in found}
         if self.load not in peaks:
-            hint = nearest(self.load, peaks)
-            raise ResultError(f"{self.item} has no load {self.load!r}{hint}; there are: {', '.join(peaks)}")
+            raise ResultError(f"{self.item} has no load {absent(self.load, peaks)}")
         return peaks[self.load]
 
     def _at(self, results: Results, times: Floats) -> Floats:
@@ -552,26 +545,9 @@ class PeakLoadOutput(StudyOutput):
     def value(self, analyses: Analyses) -> float:
         return self._peak(analyses.results(self.analysis)).largest
 
-    def _place(self, analyses: Analyses) -> Extreme:
-        """The place of the peak of a run."""
-
-        def make() -> Extreme:
-            results = analyses.results("run")
-            curves = self._peak(results).curves
-            return extreme(results.time, curves, corners_of(results), lambda t: self._at(analyses.at(t), t))
-
-        return analyses.once(("extreme", self.name), make)
-
-    def between(self, analyses: Analyses) -> Floats:
-        return self._place(analyses).instants
-
-    def instants(self, analyses: Analyses) -> Floats | None:
-        return np.zeros(0)
-
-    def frozen(self, analyses: Analyses) -> ByChanges:
-        if self.analysis != "run":
-            return self.by_values(BY_ANALYSES)
-        return self._place(analyses).by_changes(self._at)
+    def _curves(self, analyses: Analyses) -> tuple[Floats, Floats]:
+        results = analyses.results("run")
+        return results.time, self._peak(results).curves
 
     def unit(self, analyses: Analyses) -> str:
         return self._peak(analyses.results(self.analysis)).unit

@@ -16,7 +16,7 @@ import numpy as np
 
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Complexes, Floats
-from femb.base.values import nearest
+from femb.base.values import absent
 from femb.fem.measured_functions import DEVIATION, TRANSFER, Response
 from femb.fem.test_data import TestData
 from femb.linear.loop_derivatives import check_states
@@ -563,8 +563,7 @@ def check_channels(channels: Mapping[str, str], functions: Sequence[Response]) -
     names = sorted(ends | {name.removeprefix("-") for name in ends})
     for name in channels:
         if name not in (*outputs, *inputs):
-            there = ", ".join(names) or "none"
-            raise ModelError(f"channels: the data have no {name!r}{nearest(name, names)}; there are: {there}")
+            raise ModelError(f"channels: the data have no {absent(name, names)}")
     used = [{next((key for key in _keys(each)[k] if key in channels), "") for each in functions} for k in (0, 1)]
     for name in sorted(used[0] & used[1] - {""}):
         raise ModelError(

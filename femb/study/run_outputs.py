@@ -140,33 +140,31 @@ def at_times(results: Results, name: str, times: Floats) -> Floats:
     return near
 
 
-class Extremum(Statistic):
-    """Base of the extreme values of a history: derivatives are of the extreme value between output times.
+class AtExtreme(StudyOutput):
+    """Base of the extreme values of a run: derivatives are of the extreme value between output times.
 
     factor : of the largest value of the curves, in the output.
     """
 
+    analysis: str
     factor: ClassVar[float] = 1.0
 
-    def curves(self, x: Floats) -> Floats:
-        """(m, T) the curves of whose values the largest is sought."""
-        return x[None]
+    def _curves(self, analyses: Analyses) -> tuple[Floats, Floats]:
+        """Output times (T,) of a run, and the curves (m, T) of whose values the largest is sought."""
+        raise NotImplementedError
 
-    def reduced(self, time: Floats, x: Floats) -> float:
-        return self.factor * float(np.max(self.curves(x)))
+    def _at(self, results: Results, times: Floats) -> Floats:
+        """(m, n) the curves at the output times next to some (n,), s."""
+        raise NotImplementedError
 
     def _place(self, analyses: Analyses) -> Extreme:
         """The place of the extreme value."""
 
         def make() -> Extreme:
-            time, x = self._inside(analyses)
             corners = corners_of(analyses.results("run"))
-            return extreme(time, self.curves(x), corners, lambda t: self._at(analyses.at(t), t))
+            return extreme(*self._curves(analyses), corners, lambda t: self._at(analyses.at(t), t))
 
         return analyses.once(("extreme", self.name), make)
-
-    def _at(self, results: Results, times: Floats) -> Floats:
-        return self.curves(at_times(results, self.of, times))
 
     def between(self, analyses: Analyses) -> Floats:
         return self._place(analyses).instants
@@ -178,6 +176,24 @@ class Extremum(Statistic):
         if self.analysis != "run":
             return super().frozen(analyses)
         return self._place(analyses).by_changes(self._at, self.factor)
+
+
+class Extremum(AtExtreme, Statistic):
+    """Base of the extreme values of a history."""
+
+    def curves(self, x: Floats) -> Floats:
+        """(m, T) the curves of a history."""
+        return x[None]
+
+    def reduced(self, time: Floats, x: Floats) -> float:
+        return self.factor * float(np.max(self.curves(x)))
+
+    def _curves(self, analyses: Analyses) -> tuple[Floats, Floats]:
+        time, x = self._inside(analyses)
+        return time, self.curves(x)
+
+    def _at(self, results: Results, times: Floats) -> Floats:
+        return self.curves(at_times(results, self.of, times))
 
 
 class Maximum(Extremum):

@@ -22,10 +22,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from femb.base.errors import FembError, ModelError, Problem, SolveError
+from femb.base.files import write_table
 from femb.base.html import Tabled
 from femb.base.options import Run
 from femb.base.types import Bools, Complexes, Floats
-from femb.base.values import nearest
+from femb.base.values import absent, nearest
 from femb.case.build import KnownItems, kind_in, read_table
 from femb.case.parameters import (
     Differentiable,
@@ -102,7 +103,7 @@ class Sensitivities(Tabled):
         places = []
         for name, known in zip(pair, (self.outputs, self.parameters), strict=True):
             if name not in known:
-                raise ModelError(f"sensitivities: no {name!r}{nearest(name, known)}; there are: {', '.join(known)}")
+                raise ModelError(f"sensitivities: no {absent(name, known)}")
             places.append(known.index(name))
         return float(self.derivatives[places[0], places[1]])
 
@@ -141,15 +142,23 @@ class Sensitivities(Tabled):
         path of it."""
         path = Path(path)
         if path.suffix == ".csv":
-            path.parent.mkdir(parents=True, exist_ok=True)
-            rows = ["output,value,unit,parameter,nominal,unit of parameter,derivative,error,change"]
-            for i, name in enumerate(self.outputs):
-                for k, by in enumerate(self.parameters):
-                    numbers = (self.derivatives[i, k], self.errors[i, k], self.changes[i, k])
-                    start = f'"{name}",{self.values[i]:.17g},{self.units.get(name, "")},"{by}",{self.nominal[k]:.17g},'
-                    rows.append(start + ",".join([self.units.get(by, ""), *(f"{x:.17g}" for x in numbers)]))
-            path.write_text("\n".join(rows) + "\n")
-            return path
+            rows = [
+                (name, self.values[i], self.units.get(name, ""), by, self.nominal[k], self.units.get(by, ""),
+                 self.derivatives[i, k], self.errors[i, k], self.changes[i, k])
+                for i, name in enumerate(self.outputs) for k, by in enumerate(self.parameters)
+            ]  # fmt: skip
+            head = (
+                "output",
+                "value",
+                "unit",
+                "parameter",
+                "nominal",
+                "unit of parameter",
+                "derivative",
+                "error",
+                "change",
+            )
+            return write_table(path, head, rows)
         if path.suffix == ".h5":
             self.results().write(path)
             return path
@@ -247,8 +256,7 @@ def outputs_of(study: Study, of: By) -> dict[str, StudyOutput]:
             continue
         word, *pairs = shlex.split(text)
         if word not in OUTPUTS:
-            known = [*study.outputs, *OUTPUTS]
-            raise ModelError(f"of: no output {text!r}{nearest(word, known)}; there are: {', '.join(known)}")
+            raise ModelError(f"of: no output {absent(word, (*study.outputs, *OUTPUTS))}")
         # names have no slash
         found[text] = _made(text.replace("/", "."), {"kind": word, **dict(map(_pair, pairs))})
     return found
