@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.base.errors import FembError, ModelError
+from femb.base.errors import FembError, ModelError, ResultError
 from femb.base.types import Floats
 
 # Numbers beyond this, of any unit, are mistakes: products of a few of them overflow. Positive numbers must be at least
@@ -242,10 +242,10 @@ def frozen_array(value: Any) -> Floats:
 Refusal = type[FembError]
 
 
-def check_text(what: str, value: Any, wanted: str = "a name", error: Refusal = ModelError) -> None:
-    """Raise the error where a value is no text."""
-    if not isinstance(value, str):
-        raise error(f"{what}: got {shown(value)}, wanted {wanted}")
+def check_frame(frame: Any) -> None:
+    """Raise ResultError where a value is no name of a frame."""
+    if not isinstance(frame, str):
+        raise ResultError(f"frame: got {shown(frame)}, wanted the name of a body, or of a beam's node as 'NAME[NODE]'")
 
 
 def check_choice(what: str, value: Any, known: Collection[str], items: str = "names") -> None:
@@ -280,12 +280,12 @@ def check_flag(what: str, value: Any) -> None:
         raise ModelError(f"{what}: got {shown(value)}, wanted True or False")
 
 
-def span_of(what: str, value: Any, error: Refusal = ModelError) -> tuple[float | None, float | None]:
-    """The first and the last instant, s, each a number or None. Raises the error: anything else."""
-    pair = isinstance(value, list | tuple) and len(value) == 2
-    if not pair or not all(each is None or not number_problem(each) for each in value):
-        raise error(f"{what}: got {shown(value)}, wanted the first and the last instant in s, such as (0.0, 2.5)")
-    return value[0], value[1]
+def span_of(times: Any) -> tuple[float | None, float | None]:
+    """The first and the last instant, s, each a number or None. Raises ResultError: anything else."""
+    pair = isinstance(times, list | tuple) and len(times) == 2
+    if not pair or not all(each is None or not number_problem(each) for each in times):
+        raise ResultError(f"times: got {shown(times)}, wanted the first and the last instant in s, such as (0.0, 2.5)")
+    return times[0], times[1]
 
 
 def check_table(what: str, value: Any) -> None:

@@ -99,10 +99,10 @@ class Facets:
         return place, normal, rows
 
 
-def _patches(data: BulkData, card: Card, shells: dict[int, Card], keys: tuple[str, str], of: str) -> list[Facets]:
+def _patches(data: BulkData, card: Card, shells: dict[int, Card], of: str) -> list[Facets]:
     """The surfaces of both ends. of : "property", or "element", with those that share a grid with it."""
     found = []
-    for key in keys:
+    for key in ("IDA", "IDB"):
         number = card.whole(key)
         if of == "property":
             own = [each for each in shells.values() if each.whole("PID") == number]
@@ -140,7 +140,7 @@ def _weld(data: BulkData, card: Card, shells: dict[int, Card]) -> Iterator[Sprin
         grids = [data.known(card, "GA"), data.known(card, "GB")]
         ends = [(data.grids[grid][0], np.zeros(3), {grid: np.eye(6)}) for grid in grids]
     elif kind in ("PARTPAT", "ELPAT", "ELEMID"):
-        patches = _patches(data, card, shells, ("IDA", "IDB"), "property" if kind == "PARTPAT" else "element")
+        patches = _patches(data, card, shells, "property" if kind == "PARTPAT" else "element")
         width = 0.5 * np.sqrt(np.pi) * D * (1e-3 if kind == "ELEMID" else 1.0)
         ends = [patch.motion(_point(data, card), width) for patch in patches]
     else:
@@ -189,7 +189,7 @@ def _fastener(data: BulkData, card: Card, shells: dict[int, Card]) -> Iterator[S
     own, kind = data.property(card, "PFAST"), card.text("TYPE")
     if kind not in ("PROP", "ELEM"):
         raise card.refuse(f"the kind {kind}, beside which PROP and ELEM")
-    patches = _patches(data, card, shells, ("IDA", "IDB"), "property" if kind == "PROP" else "element")
+    patches = _patches(data, card, shells, "property" if kind == "PROP" else "element")
     ends = [patch.motion(_point(data, card), 0.5 * np.sqrt(np.pi) * own.number("D")) for patch in patches]
     along = ends[1][0] - ends[0][0]
     axis = along / np.linalg.norm(along) if np.linalg.norm(along) > 1e-9 * own.number("D") else ends[0][1]

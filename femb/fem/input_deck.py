@@ -325,14 +325,15 @@ class _Deck(InputFile):
     def _rigid(self, lead: int, nodes: Sequence[int], components: str = "123456") -> None:
         self.add("RBE2", self.new(), lead, components, *(grid for grid in dict.fromkeys(nodes) if grid != lead))
 
-    def _lead(self, block: InputBlock, scope: Naming, word: str) -> int:
-        found = self.members(block, block.word(word), scope) if block.word(word) else []
+    def _lead(self, block: InputBlock, scope: Naming) -> int:
+        given = block.word("REF NODE")
+        found = self.members(block, given, scope) if given else []
         if len(found) != 1:
-            raise block.fault(f"got {word}={block.word(word)}, wanted one node")
+            raise block.fault(f"got REF NODE={given}, wanted one node")
         return found[0]
 
     def _of_rigid_body(self, block: InputBlock, scope: Naming) -> None:
-        lead = self._lead(block, scope, "REF NODE")
+        lead = self._lead(block, scope)
         for word, components in (("NSET", "123456"), ("TIE NSET", "123456"), ("PIN NSET", "123")):
             if block.word(word):
                 self._rigid(lead, self.members(block, block.word(word), scope), components)
@@ -341,7 +342,7 @@ class _Deck(InputFile):
             self._rigid(lead, [grid for e in own for grid in self.elements[e][2]])
 
     def _of_coupling(self, block: InputBlock, scope: Naming, after: InputBlock | None = None) -> None:
-        nodes, lead = self.surface(block, block.word("SURFACE"), scope)[1], self._lead(block, scope, "REF NODE")
+        nodes, lead = self.surface(block, block.word("SURFACE"), scope)[1], self._lead(block, scope)
         if after is None or after.keyword not in ("KINEMATIC", "DISTRIBUTING"):
             raise block.fault("wanted *KINEMATIC or *DISTRIBUTING behind it")
         given = [after.numbers(k, 2, 1) for k in range(len(after.lines))]
@@ -353,7 +354,7 @@ class _Deck(InputFile):
             self.add("RBE3", self.new(), None, lead, components, 1.0, "123", *own)
 
     def _of_kinematic_coupling(self, block: InputBlock, scope: Naming) -> None:
-        lead = self._lead(block, scope, "REF NODE")
+        lead = self._lead(block, scope)
         for line in block.lines:
             spans = [int(each) for each in line[1:3] if each] or [1, 6]
             components = "".join(map(str, range(spans[0], spans[-1] + 1)))

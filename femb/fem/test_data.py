@@ -306,11 +306,11 @@ class _Universal:
             at[k] = self._axes(node, of_place).point(place)
             axes[k] = self._axes(node, of_shape).axes(at[k])
         shapes = sorted(self.shapes, key=lambda each: each[0])
-        values = np.full((len(measured), 3, len(shapes)), np.nan, dtype=complex)
+        found = np.full((len(measured), 3, len(shapes)), np.nan, dtype=complex)
         for k, (_, _, vectors) in enumerate(shapes):
             for node, vector in vectors.items():
-                values[measured.index(node), :, k] = vector
-        values = values.reshape(3 * len(measured), len(shapes))
+                found[measured.index(node), :, k] = vector
+        values = found.reshape(3 * len(measured), len(shapes))
         # directions without any motion were not measured
         kept = np.flatnonzero(np.any(np.nan_to_num(values) != 0.0, axis=1))
         frequencies, damping = (np.array([each[i] for each in shapes]) for i in (0, 1))

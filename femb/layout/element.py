@@ -173,13 +173,13 @@ class Input:
     factor: bool = True
 
     @staticmethod
-    def of_array(name: str, width: int = 1, label: str = "", recorded_only: bool = False) -> "Input":
+    def of_array(name: str, width: int = 1, recorded_only: bool = False) -> "Input":
         """The discrete state of this name, an array of ``width`` numbers."""
         return Input(
             width,
             lambda discrete: discrete[name].ravel(),
             of_discrete=True,
-            label=label or name,
+            label=name,
             recorded_only=recorded_only,
             array=name,
         )

@@ -186,7 +186,7 @@ def peak_loads(
         ResultError: an item that the results do not contain, no output time in the span, results without loads.
     """
     results = results_of(results)
-    time, (first, last) = results.time, span_of("times", times, ResultError)
+    time, (first, last) = results.time, span_of(times)
     inside = (time >= (-np.inf if first is None else first)) & (time <= (np.inf if last is None else last))
     if not time.size:
         raise ResultError(f"these results have no output times, so that they have no peak loads: {results!r}")

@@ -19,7 +19,7 @@ from femb.base.html import Brief, Tabled
 from femb.base.types import Complexes, Floats
 from femb.base.values import LOST, nearest, number_problem, numbered, shown, without_rounding
 from femb.linear.response import LOST_PART, FrequencyResponse, checked_frequencies, html_of_response
-from femb.numerics.linear_systems import RIGID, SAME, Flow, continuous, eigenvalues, graded, resolving
+from femb.numerics.linear_systems import RIGID, SAME, Flow, continuous, eigenvalues, graded, moving, resolving
 from femb.numerics.threads import spared
 from femb.results.array_file import read_arrays, write_arrays
 
@@ -543,16 +543,13 @@ def _html_of(model: StateSpace) -> str:
         for names, word in ((model.states, "state"), (model.inputs, "input"), (model.outputs, "output"))
     )
     values = model.eigenvalues()
-    values = values[np.isfinite(values)]
-    size = np.abs(values)
-    moving = values[(values.imag >= 0.0) & (size > 1e-7 * np.max(size, initial=0.0))]
-    moving = moving[np.argsort(np.abs(moving), kind="stable")]
-    ratios = -moving.real / np.abs(moving)
+    poles = moving(values[np.isfinite(values)])
+    ratios = -poles.real / np.abs(poles)
     rows = [
         (str(k + 1), f"{abs(value) / (2.0 * np.pi):.6g}", f"{ratio:.3g}")
-        for k, (value, ratio) in enumerate(zip(moving[:MOST], without_rounding(ratios, 1.0), strict=False))
+        for k, (value, ratio) in enumerate(zip(poles[:MOST], without_rounding(ratios, 1.0), strict=False))
     ]
-    more = f"<p>the first {MOST} of {len(moving)}</p>" if len(moving) > MOST else ""
+    more = f"<p>the first {MOST} of {len(poles)}</p>" if len(poles) > MOST else ""
     table = html.columns(("", "frequency Hz", "damping"), rows) + more if rows else ""
     picture = ""
     if model.inputs and model.outputs and 0 < len(model.states) <= LARGEST:

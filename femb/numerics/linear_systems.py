@@ -171,6 +171,18 @@ def singular_values(matrices: Complexes) -> Floats:
     return np.asarray(np.linalg.svd(matrices, compute_uv=False))
 
 
+def moving(eigenvalues: Complexes, least: float | None = None) -> Complexes:
+    """Eigenvalues by frequency, one of each conjugate pair, without those of rigid motions: up to ``least``, 1/s, by
+    default a part of the fastest vibration."""
+    size = np.abs(eigenvalues)
+    if least is None:
+        # what decays above critical, as the in-plane motions of thin shells, is as fast as its damping says
+        vibrates = np.abs(eigenvalues.imag) > RIGID * size
+        least = RIGID * float(np.max(size[vibrates], initial=0.0) or np.max(size, initial=0.0))
+    upper = eigenvalues[(eigenvalues.imag >= 0.0) & (size > least)]
+    return upper[np.argsort(np.abs(upper), kind="stable")]
+
+
 def resolving(
     eigenvalues: Complexes,
     first: float | None = None,
@@ -183,12 +195,7 @@ def resolving(
     By default from a tenth of the lowest to three times the highest frequency of a pole that is no rigid motion.
     least : 1/s, up to which poles are those of rigid motions, by default a part of the fastest vibration.
     """
-    size = np.abs(eigenvalues)
-    if least is None:
-        # what decays above critical, as the in-plane motions of thin shells, is as fast as its damping says
-        vibrates = np.abs(eigenvalues.imag) > RIGID * size
-        least = RIGID * float(np.max(size[vibrates], initial=0.0) or np.max(size, initial=0.0))
-    poles = eigenvalues[(eigenvalues.imag >= 0.0) & (size > least)]
+    poles = moving(eigenvalues, least)
     centres = np.abs(poles) / (2.0 * np.pi)
     low = first if first is not None else 0.1 * float(np.min(centres)) if len(centres) else 0.01
     high = last if last is not None else 3.0 * float(np.max(centres)) if len(centres) else 100.0

@@ -22,7 +22,7 @@ import numpy as np
 
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
-from femb.base.values import check_text, names_of, shown, span_of
+from femb.base.values import check_frame, names_of, shown, span_of
 from femb.model.model import INERTIAL, Figure
 from femb.pictures.animation import animate
 from femb.pictures.choice import SIDE_BY_SIDE, check_items, is_name, problem_of, rows_of, split
@@ -70,10 +70,10 @@ def request(
     """The request of the arguments of `plot`, which take precedence over those of a figure of the case of that name."""
     items = None if items is None else names_of("items", items, ResultError)
     if frame is not None:
-        check_text("frame", frame, "the name of a body, or of a beam's node as 'NAME[NODE]'", ResultError)
+        check_frame(frame)
     texts = (what,) if isinstance(what, str) else tuple(what or ("overview",))
     figure = figures_of(results).get(texts[0]) if len(texts) == 1 else None
-    first, last = (None, None) if times is None else span_of("times", times, ResultError)
+    first, last = (None, None) if times is None else span_of(times)
     if figure is None:
         return Request("; ".join(texts), texts, tuple(items or ()), frame or results.frame, (first, last))
     span = (None, None) if figure.times is None else (float(figure.times[0]), float(figure.times[1]))

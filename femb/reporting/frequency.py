@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.types import Complexes, Floats
 from femb.numerics import rotations
-from femb.numerics.linear_systems import NOTHING, RIGID, beside_alike
+from femb.numerics.linear_systems import NOTHING, beside_alike, moving
 from femb.pictures.frequency import ratio_of_units
 from femb.reporting.packing import FINE, Packing
 from femb.results.results import Results
@@ -224,9 +224,8 @@ def _strongest(part: Floats, peaks: Floats, ratios: np.ndarray) -> list[int]:
 
 def _poles(poles: Complexes) -> list[dict[str, Any]]:
     """Rows of poles, one of each conjugate pair, by frequency; without those of rigid motions."""
-    upper = poles[(poles.imag >= 0.0) & (np.abs(poles) > RIGID * np.max(np.abs(poles), initial=0.0))]
     rows = []
-    for pole in upper[np.argsort(np.abs(upper), kind="stable")][:LISTED]:
+    for pole in moving(poles)[:LISTED]:
         size = float(abs(pole))
         rows.append(
             {

@@ -20,7 +20,7 @@ from femb.base.arrays import NOTHING, Arrays, Attributes, Content, ReadOnly, lis
 from femb.base.errors import ResultError, optional
 from femb.base.quantity import AXES, COMPONENTS, ENDS, IN_PLANE, Group, Groups
 from femb.base.types import Floats
-from femb.base.values import check_text, shown
+from femb.base.values import check_frame, shown
 from femb.results.groups import Audit, EventRecord, event_records, groups, table_names, tables_of, with_declarations
 from femb.results.names import Named, named, short_names, unit_of, unit_of_coordinate
 from femb.results.storage.file import write_content
@@ -429,7 +429,7 @@ class Results(ByQuantity):
 
         Raises ResultError for an unknown frame.
         """
-        check_text("frame", frame, "the name of a body, or of a beam's node as 'NAME[NODE]'", ResultError)
+        check_frame(frame)
         from femb.results.view import INERTIAL, seen_from
 
         return self if frame == INERTIAL else Results(*seen_from(self, frame))

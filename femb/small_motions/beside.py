@@ -107,7 +107,7 @@ class Beside:
         of = self.nominal
         system = of.system.with_batches(batches)
         mass, nothing = system.mass_data(of.q), np.zeros(system.pattern.size)
-        exact = ExactProducts(system, of.u, of.q, of.v, of.a, of.multipliers, mass, False)
+        exact = ExactProducts(replace(of.point, system=system), mass, False)
         return replace(
             of, system=system, mass=mass, damping=nothing, stiffness=nothing, jacobian=nothing, axes=None, exact=exact,
             low_rank=LowRank.joined([], system.n_v),

@@ -176,7 +176,7 @@ class EigenProblem:
         mass, jacobian, axes = system.mass_data(q).copy(), np.zeros(system.pattern.size), None
         system.constraint_set.jacobian(u, q, jacobian)
         system.constraint_set.constraint_tangent(u, q, v, point.multipliers, stiffness)
-        exact = ExactProducts(system, u, q, v, a, point.multipliers, mass, own_axes, functions=by_functions)
+        exact = ExactProducts(point, mass, own_axes, functions=by_functions)
         if own_axes:
             moving = mass, damping, stiffness, jacobian
             mass, damping, stiffness, jacobian, changes = in_own_axes(system, q, v, a, *moving)

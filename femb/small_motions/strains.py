@@ -22,6 +22,7 @@ from femb.base.types import Floats, Ints
 from femb.layout.element import weighed
 from femb.layout.protocols import Softened, Strained
 from femb.numerics import rotations
+from femb.small_motions.point import OperatingPoint
 from femb.small_motions.spinning import in_own_axes
 from femb.system.system import System
 
@@ -46,19 +47,14 @@ def of_columns(product: Callable[[Floats], Floats], x: Motion) -> Motion:
 
 @dataclass(frozen=True, eq=False)
 class ExactProducts:
-    """Products with the stiffness and the damping of a state q, v, a (n_q,), (n_v,), (n_v,) under inputs u (n_u,).
+    """Products with the stiffness and the damping of a state.
 
-    multipliers (n_c,) : reactions. mass : block data. own_axes : whether displacements are along each frame's own axes.
-    transposed : whether the damping is, as in the adjoint equations. functions : damping and stiffness of users'
-    functions of the state as block data, beyond those of the elements.
+    mass : block data. own_axes : whether displacements are along each frame's own axes. transposed : whether the
+    damping is, as in the adjoint equations. functions : damping and stiffness of users' functions of the state as block
+    data, beyond those of the elements.
     """
 
-    system: System
-    u: Floats
-    q: Floats
-    v: Floats
-    a: Floats
-    multipliers: Floats
+    point: OperatingPoint
     mass: Floats
     own_axes: bool
     transposed: bool = False
@@ -85,39 +81,40 @@ class ExactProducts:
             )
         columns: Floats = x.reshape(len(x), -1)
         own = strained(columns) if axes is None else axes.T @ strained(axes @ columns)
-        whole = np.vstack([columns, np.zeros((self.system.n_c, columns.shape[1]))])
-        rest = self.system.solver.multiply_columns(others, whole)[: self.system.n_v]
+        whole = np.vstack([columns, np.zeros((self.point.system.n_c, columns.shape[1]))])
+        rest = self.point.system.solver.multiply_columns(others, whole)[: len(x)]
         return cast("Motion", (own + rest).reshape(x.shape))
 
     @cached_property
     def others(self) -> "tuple[Floats, Floats, csr_array | None]":
         """K_o and C_o + G as block data, and inertial velocities by those along the frames' own axes, None where
         displacements are along inertial ones."""
-        system, state = self.system, (self.u, self.q, self.v, self.a)
+        point, system = self.point, self.point.system
         # the damping of a shape that does not change in the axes of its frames has no stiffness
         soft = system.evaluation.of(
             batch.softened() if isinstance(batch, Softened) else batch for batch in system.batches
         )
-        damping, stiffness = soft.tangent(*state)
+        damping, stiffness = soft.tangent(point.u, point.q, point.v, point.a)
         if self.functions is not None:
             damping, stiffness = damping + self.functions[0], stiffness + self.functions[1]
-        system.constraint_set.constraint_tangent(*state[:3], self.multipliers, stiffness)
+        system.constraint_set.constraint_tangent(point.u, point.q, point.v, point.multipliers, stiffness)
         if not self.own_axes:
             return stiffness, self._of_adjoint(damping), None
         nothing = np.zeros(system.pattern.size)
-        moving = (self.mass, damping, stiffness, nothing)
-        _, damping, stiffness, _, changes = in_own_axes(system, *state[1:], *moving, checked=False)
+        moving = self.mass, damping, stiffness, nothing
+        _, damping, stiffness, _, changes = in_own_axes(system, point.q, point.v, point.a, *moving, checked=False)
         return stiffness, self._of_adjoint(damping), changes.H.tocsr()
 
     def _of_adjoint(self, damping: Floats) -> Floats:
         """Block data, transposed if asked for."""
-        pattern = self.system.pattern
+        pattern = self.point.system.pattern
         return pattern.from_csc(pattern.to_csc(damping).T.tocsc()) if self.transposed else damping
 
     @cached_property
     def _strained(self) -> "tuple[StrainForces, StrainForces]":
         """K_s and C_s."""
-        system, u, q, still = self.system, self.u, self.q, np.zeros(self.system.n_v)
+        system, u, q = self.point.system, self.point.u, self.point.q
+        still = np.zeros(system.n_v)
         soft = [batch for batch in system.batches if isinstance(batch, Softened)]
         elastic = system.evaluation.of(weighed(batch, np.zeros(3)) for batch in soft)
         damping, stiffness = elastic.tangent(u, q, still, still)

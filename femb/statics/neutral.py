@@ -19,6 +19,7 @@ from femb.numerics import rotations
 from femb.numerics.newton import largest
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import free_motions
+from femb.small_motions.point import OperatingPoint
 from femb.small_motions.strains import ExactProducts
 from femb.statics.equations import OF_STRAINS, StaticEquations
 
@@ -108,10 +109,10 @@ def neutral_motions(
     weights = none.copy()
     weights[diagonal] = statics.weights[rows[diagonal]]
     u = twin.inputs_at(statics.time, q, still)
+    point = OperatingPoint(twin, statics.time, u, q, still, still, multipliers)
     motion = EigenProblem(
         twin, q, still, weights, none, stiffness, jacobian, np.zeros(twin.n_v, dtype=bool), None, u, still, multipliers,
-        LowRank.joined((), twin.n_v),
-        ExactProducts(twin, u, q, still, still, multipliers, weights, False, functions=statics.of_laws(u, q, still)),
+        LowRank.joined((), twin.n_v), ExactProducts(point, weights, False, functions=statics.of_laws(u, q, still)),
         loaded=not any(each.omega.any() for each in statics.motions) or None,
     )  # fmt: skip
     free = free_motions(motion)

@@ -12,6 +12,7 @@ from femb.base.errors import ResultError
 from femb.base.html import Tabled
 from femb.case.text import parse_toml, text_of
 from femb.linear.state_space import StateSpace
+from femb.numerics.linear_systems import moving
 from femb.results.results import Results, results_of
 from femb.run.compare import Difference, differences
 
@@ -184,11 +185,7 @@ def _of_modes(first: Results, second: Results, names: tuple[str, str]) -> Iterat
 
 def _of_linear(first: Results, second: Results, names: tuple[str, str]) -> Iterator[DiffRow]:
     poles = [StateSpace.of_results(each).eigenvalues() for each in (first, second)]
-    tables = []
-    for values in poles:
-        size = np.abs(values)
-        kept = values[(values.imag >= 0.0) & (size > RIGID * np.max(size, initial=0.0))]
-        tables.append(kept[np.argsort(np.abs(kept), kind="stable")])
+    tables = [moving(values) for values in poles]
     yield _number("states", "-", float(len(poles[0])), float(len(poles[1])))
     for k in range(max(map(len, tables))):
         found = [values[k] if k < len(values) else None for values in tables]

@@ -40,6 +40,15 @@ def test_a_linear_model_shows_its_frequencies_and_its_first_channel(oscillator, 
     assert repr(oscillator).startswith("StateSpace(A=<array (4, 4)>, B=<array (4, 1)>")
 
 
+def test_vibrations_stand_beside_what_decays_much_faster(oscillator):
+    """As the in-plane motions of thin damped shells: only a fast vibration makes slow motions rigid ones."""
+    A = np.zeros((5, 5))
+    A[:4, :4], A[4, 4] = oscillator.A, -1e10
+    none = np.zeros((5, 0)), np.zeros((0, 5)), np.zeros((0, 0))
+    text = femb.StateSpace(A, *none, (*oscillator.states, "fast"), (), ())._repr_html_()
+    assert all(cell in text for cell in (">1<", ">0.02<", ">3<", ">0.05<"))
+
+
 def test_large_models_and_those_without_channels_have_no_picture(oscillator):
     n = LARGEST + 2
     large = femb.StateSpace(
