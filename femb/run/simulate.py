@@ -86,7 +86,6 @@ def simulate(
     case_text, events = case_text or text, tuple(events)
     from femb.formulations import make_formulation
     from femb.recording.recording import Recording, Watch
-    from femb.run.accuracy import toward
     from femb.run.memory import check_memory
     from femb.run.method_choice import with_defaults
     from femb.small_motions.spin_watch import SpinWatch
@@ -123,6 +122,8 @@ def simulate(
         if reporter and of_output:
             reporter.message(of_output)
         if run.accuracy is not None:
+            from femb.run.accuracy import toward  # of few runs
+
             observer.accuracy = toward(system, run, run.output_times(), events, reporter)
             run = observer.accuracy.run
         stepper = make_stepper(form, run)
