@@ -13,15 +13,7 @@ from femb.elements.beam.batch import NO_SECTION, SIZES, VELOCITIES, BeamBatch
 from femb.elements.beam.beam import Beam
 from femb.elements.beam.ends import check_unfolded, element_shape
 from femb.elements.beam.matrices import scatter_ends
-from femb.elements.beam.strain import (
-    HERMITE,
-    HERMITE_VALUES,
-    LENGTH,
-    POINTS,
-    WEIGHTS,
-    end_states,
-    twist_angles,
-)
+from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, LENGTH, POINTS, WEIGHTS, end_states, twist_angles
 from femb.elements.beam.tangent_strain import add_twist_hessian
 from femb.elements.private_blocks import FreeBody
 from femb.elements.records import load_factors

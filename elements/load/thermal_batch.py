@@ -7,16 +7,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.elements.beam.force import inner_stiffness, inner_strains, relax, stress_force
 from femb.elements.beam.shape import uniform_shape
-from femb.elements.beam.strain import (
-    LENGTH,
-    REFERENCE,
-    SOURCE,
-    STIFFNESS,
-    WEIGHTS,
-    helix,
-    natural_coordinates,
-    strains,
-)
+from femb.elements.beam.strain import LENGTH, REFERENCE, SOURCE, STIFFNESS, WEIGHTS, helix, natural_coordinates, strains
 from femb.elements.beam.tangent_strain import add_strain_hessian, elastic_stiffness, inner_gradients
 from femb.elements.load.line_load_batch import (
     M8,

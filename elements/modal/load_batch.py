@@ -12,14 +12,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.elements.modal.batch import ModalBatch
 from femb.elements.modal.data import ReducedBody
-from femb.elements.modal.kernels import (
-    OFF,
-    add_to_frames,
-    by_measured,
-    empty_motion,
-    measured,
-    station_forces,
-)
+from femb.elements.modal.kernels import OFF, add_to_frames, by_measured, empty_motion, measured, station_forces
 from femb.elements.modal.matrices import add_bends, left_times, measured_rows, right_times, to_frame, turned_forces
 from femb.elements.records import load_factors
 from femb.layout.element import Batch, Input

@@ -164,10 +164,7 @@ class TunedGain(Parameter):
 
 
 def read_parameters(
-    tables: object,
-    of_file: bool = True,
-    document: Mapping[str, Any] | None = None,
-    kind: type[Parameter] = Parameter,
+    tables: object, of_file: bool = True, document: Mapping[str, Any] | None = None, kind: type[Parameter] = Parameter
 ) -> tuple[dict[str, Parameter], list[Problem]]:
     """The parameters of tables [parameters.NAME] and the problems; with problems, those that can be read.
 

@@ -22,9 +22,7 @@ from femb.numerics.compiler.duals import (
     skew,
     vector,
 )
-from femb.numerics.compiler.duals import (
-    cross as cross_product,
-)
+from femb.numerics.compiler.duals import cross as cross_product
 from femb.numerics.compiler.traced import V3, V4, add_to, traced
 
 # Columns of a frame: its indices in q and in v, negative if it is fixed, and whether it has axes.

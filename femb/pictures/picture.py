@@ -122,10 +122,7 @@ class Surface:
 
     @classmethod
     def of(
-        cls,
-        part: BodySolid | BeamSolid | FlexibleMesh | ShellSurface,
-        faces: Sequence[Ints],
-        colours: tuple[str, str],
+        cls, part: BodySolid | BeamSolid | FlexibleMesh | ShellSurface, faces: Sequence[Ints], colours: tuple[str, str]
     ) -> Self:
         """That of a part."""
         return cls(lambda k: part.state(k).points, faces, colours)

@@ -93,11 +93,7 @@ class Verified(Tabled):
 
 
 def verify(
-    worst: WorstCases,
-    case: Study | Build | str | Path,
-    *,
-    overrides: Iterable[str] = (),
-    **point: Any,
+    worst: WorstCases, case: Study | Build | str | Path, *, overrides: Iterable[str] = (), **point: Any
 ) -> Verified:
     """Run the worst parameters of a loop in time, each set once, by sensors without noise, bias and rounding.
 

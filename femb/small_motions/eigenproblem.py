@@ -178,8 +178,7 @@ class EigenProblem:
         system.constraint_set.constraint_tangent(u, q, v, point.multipliers, stiffness)
         exact = ExactProducts(point, mass, own_axes, functions=by_functions)
         if own_axes:
-            moving = mass, damping, stiffness, jacobian
-            mass, damping, stiffness, jacobian, changes = in_own_axes(system, q, v, a, *moving)
+            mass, damping, stiffness, jacobian, changes = in_own_axes(point, mass, damping, stiffness, jacobian)
             axes, low_rank = changes.H, _in_axes(low_rank, changes)
         held = np.zeros(system.n_v, dtype=bool)
         matrices, state = (mass, damping, stiffness, jacobian), (u, a, point.multipliers)

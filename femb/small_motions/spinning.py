@@ -18,6 +18,7 @@ from femb.base.types import Floats, Ints
 from femb.layout.connections import axes_of_points, groups_of
 from femb.layout.layout import Layout
 from femb.numerics import rotations
+from femb.small_motions.point import OperatingPoint
 from femb.small_motions.spin_watch import warn_of_spin
 from femb.system.system import System
 
@@ -55,22 +56,14 @@ class MotionChanges:
 
 
 def in_own_axes(
-    system: System,
-    q: Floats,
-    v: Floats,
-    a: Floats,
-    mass: Floats,
-    damping: Floats,
-    stiffness: Floats,
-    jacobian: Floats,
-    checked: bool = True,
+    point: OperatingPoint, mass: Floats, damping: Floats, stiffness: Floats, jacobian: Floats, checked: bool = True
 ) -> tuple[Floats, Floats, Floats, Floats, MotionChanges]:
-    """Block data of M, C + G, K and J of a state q, v with accelerations a, and the changes by own displacements
-    and their rates.
+    """Block data of M, C + G, K and J at a point, and the changes by own displacements and their rates.
 
     mass, damping, stiffness, jacobian : block data in the System's coordinates. checked : whether to raise ModelError
     where the state is not steady.
     """
+    system, q, v, a = point.system, point.q, point.v, point.a
     warn_of_spin(system, v)
     pattern, n = system.pattern, system.n_v
     M, C, K = (pattern.to_csc(data)[:n, :n] for data in (mass, damping, stiffness))

@@ -102,7 +102,7 @@ class ExactProducts:
             return stiffness, self._of_adjoint(damping), None
         nothing = np.zeros(system.pattern.size)
         moving = self.mass, damping, stiffness, nothing
-        _, damping, stiffness, _, changes = in_own_axes(system, point.q, point.v, point.a, *moving, checked=False)
+        _, damping, stiffness, _, changes = in_own_axes(point, *moving, checked=False)
         return stiffness, self._of_adjoint(damping), changes.H.tocsr()
 
     def _of_adjoint(self, damping: Floats) -> Floats:
