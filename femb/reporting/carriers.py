@@ -38,7 +38,7 @@ def carriers_of(
     beam whose carrier is known without the node. ``flexible`` : the one of the two that is a flexible body which holds
     the other at an interface; ``rest`` : pose of the other in its axes, undeformed: position and quaternion.
     """
-    numbers = _numbers_of_parts(bodies, shells, beams)
+    numbers = numbers_of_parts(bodies, shells, beams)
     listed = list(bodies.values())
     edges = list(_connections(results, bodies, beams, shells, numbers))
     tree = _tree(edges, _roots(results, bodies, numbers))
@@ -63,7 +63,7 @@ def carriers_of(
     return rows
 
 
-def _numbers_of_parts(*tables: Mapping[str, Group]) -> dict[str, int]:
+def numbers_of_parts(*tables: Mapping[str, Group]) -> dict[str, int]:
     return {group.path: number for number, group in enumerate(group for table in tables for group in table.values())}
 
 

@@ -20,7 +20,7 @@ from femb.numerics import rotations
 from femb.pictures import fittings, geometry
 from femb.pictures.parts import FlexibleMesh, flexible_meshes, sections_of
 from femb.pictures.picture import THINNEST
-from femb.reporting.carriers import _numbers_of_parts, carriers_of, groups_of
+from femb.reporting.carriers import carriers_of, groups_of, numbers_of_parts
 from femb.reporting.packing import Packing, Reference
 from femb.results.results import Results
 
@@ -240,7 +240,7 @@ def scene_of(results: Results, packing: Packing, frames: int = FRAMES, kind: str
     extent = float(np.max(np.median(high - low, axis=0))) or _size_of_shapes(list(bodies.values()))
     numbers = {name: number for number, name in enumerate(bodies)}
     tables = bodies, {each.shell.name: each.shell for each in shells}, {each.beam.name: each.beam for each in beams}
-    of_parts = _numbers_of_parts(*tables)
+    of_parts = numbers_of_parts(*tables)
     paths = list(of_parts)
     carriers = carriers_of(seen, bodies, tables[2], tables[1])
     stresses = {name: body.nodal_von_mises for name, body in bodies.items() if _stressed(body)}

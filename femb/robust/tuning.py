@@ -367,7 +367,7 @@ class _Tuning:
                 continue
             z = self._settled(z, first, seed)
             value, excess = self._at(z, exact=True)[0], self._excess(z, exact=True)
-            peak, growth = self._reached(z)
+            peak, growth = self.reached(z)
             within = "" if excess <= WITHIN else (
                 f", {100.0 * excess:.2g} % beyond a limit: largest peak {peak:.6g}, growth {growth:.6g} 1/s"
             )  # fmt: skip
@@ -508,7 +508,7 @@ class _Tuning:
         d, value = largest(over, begun, [over(each) for each in begun], best=1, evaluations=10)
         return [d] if value > 0.5 * WITHIN else []
 
-    def _reached(self, z: Floats) -> tuple[float, float]:
+    def reached(self, z: Floats) -> tuple[float, float]:
         """The largest peak and growth (1/s) of all plants."""
         responses = self._at(z, exact=True)[1]
         return max(each.peak for each in responses), max(each.growth for each in responses)
@@ -528,7 +528,7 @@ class _Tuning:
     def _tuned(self, z: Floats, notes: Sequence[str]) -> Tuned:
         x, value = self.gains.x(z), self._at(z, exact=True)[0]
         gains, begun = (dict(zip(self.gains.names, of.tolist(), strict=True)) for of in (x, self.gains.start))
-        peak, growth = self._reached(z)
+        peak, growth = self.reached(z)
         return Tuned(
             gains, begun, self.gains.entries(x), value, peak, growth,
             tuple(self.form.values(d) for d, _ in self.plants), self.gains.laws(x),
@@ -558,7 +558,7 @@ def reached(form: Uncertain, seed: int) -> tuple[float, float]:
     none = np.zeros(0)
     of = _Tuning(form, _Gains((), none, none, none, lambda _: form.laws, lambda _: {}), PEAK, np.inf, 0.0)
     of.begin(seed)
-    return of._reached(none)
+    return of.reached(none)
 
 
 class _FoundError(Exception):
