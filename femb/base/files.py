@@ -33,7 +33,8 @@ def write_table(path: str | Path, head: Iterable[str], rows: Iterable[Iterable[o
     with to_write(path) as place, place.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(head)
-        writer.writerows(rows)
+        # numpy's numbers print with the digits that a user has chosen
+        writer.writerows([float(x) if isinstance(x, float) else x for x in row] for row in rows)
     return place
 
 
