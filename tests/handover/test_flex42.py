@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from long_runs import slow
 from models import hub, of_parts, refuses, slender, slender_boom, winged_satellite
 from scipy.spatial.transform import Rotation
 
@@ -162,13 +163,14 @@ def test_appendages_on_a_rigid_hub(tmp_path, factor):
         assert ("halved" in found["description"]) == (factor == 0.5)
 
 
-@pytest.mark.slow
-def test_momenta_of_appendages_are_their_participation():
+@pytest.mark.parametrize("build", [lambda: tipped(2), slow(winged_satellite)])
+def test_momenta_of_appendages_are_their_participation(build):
     from femb.vibration.modes import modes
 
-    wing = appendage_bodies(winged_satellite(), 4, held="hub", points={})[0]
-    part = modes(winged_satellite(), 4, held="hub").appendages[0]
+    wing = appendage_bodies(build(), 4, held="hub", points={}, damping=0.02)[0]
+    part = modes(build(), 4, held="hub").appendages[0]
     np.testing.assert_allclose(np.hstack([wing.integrals.S1, wing.integrals.C0]), part.coupling, atol=1e-12)
+    np.testing.assert_allclose(wing.damping, np.diag(0.04 * 2.0 * np.pi * part.frequencies), rtol=1e-12, atol=0)
 
 
 def tipped(elements):

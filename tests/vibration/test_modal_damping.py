@@ -357,6 +357,7 @@ def test_a_wheel_and_a_welded_body_need_no_damping():
     (part,) = model.tables["modal_damping"]["d"].damped
     assert part.appendage == "boom"
     assert completed(model) is model
+    assert [each.name for each in femb.modes(satellite(box, weld), 1, held="hub").appendages] == ["boom"]
 
 
 CASE = """
