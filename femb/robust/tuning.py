@@ -315,15 +315,19 @@ class _Plant:
         left = np.linalg.solve(vectors, of.B.astype(complex)) if modal else of.B
         right = of.C @ vectors if modal else of.C
 
+        residues = (right.T[:, :, None] * left[:, None]).reshape(len(values), -1) if modal else None
+
         def gain(w: Floats) -> Floats:
-            s = 1j * w[:, None, None]
-            if modal:
-                through = right / (s - values) @ left
+            s = 1j * w[:, None]
+            if residues is not None:
+                through = (1.0 / (s - values) @ residues).reshape(-1, *of.D.shape)
             else:
                 through = right @ np.linalg.solve(
-                    s * np.eye(len(of.A)) - of.A, np.broadcast_to(left, (len(w), *left.shape))
+                    s[:, None] * np.eye(len(of.A)) - of.A, np.broadcast_to(left, (len(w), *left.shape))
                 )
-            return np.asarray(np.linalg.svd(of.D + through, compute_uv=False)[:, 0])
+            whole = of.D + through
+            # of the largest singular value the square has all digits, in half of the time
+            return np.asarray(np.sqrt(np.linalg.eigvalsh(np.swapaxes(whole.conj(), 1, 2) @ whole)[:, -1]))
 
         return LoopPeaks.of(slowest(self._moved(values)), [omega], [gain])
 
