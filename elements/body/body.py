@@ -414,8 +414,8 @@ class RigidBody(OrientedBody):
         result = OrientedBody.records(items, system)
         for item in items:
             if item.shape is not None:
-                shape = {"at": [float(x) for x in item.center_of_mass], **item.shape}
-                result.attributes[f"bodies/{item.name}"]["shape"] = json.dumps(shape)
+                middle = {"at": [float(x) for x in item.center_of_mass]} if any(item.center_of_mass) else {}
+                result.attributes[f"bodies/{item.name}"]["shape"] = json.dumps({**middle, **item.shape})
         return result
 
 
