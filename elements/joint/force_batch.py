@@ -32,7 +32,7 @@ from femb.layout.commands import continuous_commands, with_commands
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, Input, OutputRows, rows_of_law, unlike_inputs
 from femb.layout.layout import Layout
-from femb.layout.stacking import Shift, shifted
+from femb.layout.stacking import Shift, shifted, starts_of
 from femb.layout.state import RATE
 from femb.layout.terms import Energy, Force, ForcePart, Tangent
 from femb.layout.views import BlockPattern, LinearPoint, ModelView, OutputStates
@@ -248,12 +248,12 @@ class CoordinateForceBatch(Batch):
         )
         rows, senses, values = zip(*(batch.limits for batch in batches), strict=True)
         counts = [len(batch.index) for batch in batches]
-        moved = [each + first for each, first in zip(rows, _starts(counts), strict=True)]
+        moved = [each + first for each, first in zip(rows, starts_of(counts), strict=True)]
         result.limits = np.concatenate(moved), np.concatenate(senses), np.concatenate(values)
         result.switches = any(batch.switches for batch in batches)
         index = shifted([batch.local_index for batch in batches], shifts, [], [], [INPUT])
         index[:, LAST] = np.arange(len(index)) if result.numbers.size else -1
-        index[:, TABLE] += np.repeat(_starts([len(batch.starts) - 1 for batch in batches]), counts)
+        index[:, TABLE] += np.repeat(starts_of([len(batch.starts) - 1 for batch in batches]), counts)
         result.works = tuple(dict.fromkeys(part for batch in batches for part in batch.works))
         parts = [batch.works[k] for batch in batches for k in batch.index[:, ACCOUNT]]
         index[:, ACCOUNT] = [result.works.index(part) for part in parts]
@@ -353,12 +353,6 @@ def coordinates_of(items: list[Any], layout: Layout) -> tuple[JointCoordinates, 
     return JointCoordinates(layout).picked(numbers), numbers
 
 
-def _starts(counts: Sequence[int]) -> Ints:
-    """Where the things of each begin, of which it has so many."""
-    result: Ints = np.cumsum([0, *counts[:-1]], dtype=np.int64)
-    return result
-
-
 class JointForceBatch(CoordinateForceBatch):
     """Forces of the laws of items, ``femb.elements.joint.force.JointForce``."""
 
@@ -384,7 +378,7 @@ class JointForceBatch(CoordinateForceBatch):
         accounts = list(dict.fromkeys(item.account() for item in items))
         self.works = tuple(ForcePart("work", name) for name in accounts)
         tables = [item.tables() for item in items]
-        self.index[:, [INPUT, INPUTS]], self.index[:, TABLE] = columns, _starts(list(map(len, tables)))
+        self.index[:, [INPUT, INPUTS]], self.index[:, TABLE] = columns, starts_of(list(map(len, tables)))
         for k, item in enumerate(items):
             self.index[k, [LAW, ACCOUNT]] = item.law, accounts.index(item.account())
         every = [table for of_item in tables for table in of_item]

@@ -110,6 +110,12 @@ def _moved(joint: JointLayout, frames: int, rows: int, coordinates: int) -> Join
     return joint._replace(first=first, second=second, rows=[row + rows for row in joint.rows], part=part)
 
 
+def starts_of(counts: Sequence[int]) -> Ints:
+    """Where the things of each begin, of which it has so many."""
+    result: Ints = np.cumsum([0, *counts[:-1]], dtype=np.int64)
+    return result
+
+
 def shifted(
     indices: Sequence[Ints], shifts: Sequence[Shift], in_q: list[int], in_v: list[int], inputs: Sequence[int] = ()
 ) -> Ints:

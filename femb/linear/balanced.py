@@ -18,6 +18,7 @@ from femb.base.types import Floats
 from femb.base.values import shown, whole_number
 from femb.linear.modal_form import SecondOrderModel
 from femb.linear.modal_reduction import ModalReduction, first_order
+from femb.linear.scaled_least_squares import or_one
 from femb.linear.spinning_reduction import SpinningReduction
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import graded
@@ -138,10 +139,10 @@ def _scales(space: StateSpace) -> tuple[Floats, Floats]:
     from scipy.linalg import solve_continuous_lyapunov
 
     Q = solve_continuous_lyapunov(space.A.T, -space.C.T @ space.C)
-    inputs = _or_one(np.sqrt(np.maximum(np.einsum("nm,nk,km->m", space.B, Q, space.B), 0.0)))
+    inputs = or_one(np.sqrt(np.maximum(np.einsum("nm,nk,km->m", space.B, Q, space.B), 0.0)))
     B = space.B / inputs
     P = solve_continuous_lyapunov(space.A, -B @ B.T)
-    outputs = _or_one(np.sqrt(np.maximum(np.einsum("pn,nk,pk->p", space.C, P, space.C), 0.0)))
+    outputs = or_one(np.sqrt(np.maximum(np.einsum("pn,nk,pk->p", space.C, P, space.C), 0.0)))
     return outputs, 1.0 / inputs
 
 
@@ -157,7 +158,3 @@ def _projection(A: Floats, B: Floats, C: Floats) -> tuple[Floats, Floats, Floats
     U, values, V = np.linalg.svd(seen.T @ reach)
     scale = 1.0 / np.sqrt(np.maximum(values, ROUNDING * values[0]))
     return (seen @ U) * scale, (reach @ V.T) * scale, values
-
-
-def _or_one(x: Floats) -> Floats:
-    return np.where(x > 0.0, x, 1.0)

@@ -24,8 +24,8 @@ class ScaledLeastSquares:
         rows, columns = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
         for _ in range(PASSES):
             scaled = rows[:, None] * np.abs(clean) * columns
-            rows /= np.sqrt(_or_one(np.max(scaled, axis=1, initial=0.0)))
-            columns /= np.sqrt(_or_one(np.max(scaled, axis=0, initial=0.0)))
+            rows /= np.sqrt(or_one(np.max(scaled, axis=1, initial=0.0)))
+            columns /= np.sqrt(or_one(np.max(scaled, axis=0, initial=0.0)))
         self.rows, self.columns = rows, columns
         self.left, values, self.right = np.linalg.svd(rows[:, None] * clean * columns, full_matrices=False)
         noise = ROUNDING * float(np.linalg.norm(rows[:, None] * np.where(clean != 0.0, size, 0.0) * columns))
@@ -64,5 +64,6 @@ class ScaledLeastSquares:
         return x * min(1.0, largest / size(x)) if size(x) > 0.0 else x
 
 
-def _or_one(x: Floats) -> Floats:
+def or_one(x: Floats) -> Floats:
+    """Sizes to divide by: one in place of zeros."""
     return np.where(x > 0.0, x, 1.0)

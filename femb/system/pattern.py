@@ -16,6 +16,7 @@ from femb.base.types import Bools, Floats, Ints
 from femb.base.values import Keeper
 from femb.layout.layout import Layout
 from femb.layout.numbering import KEPT
+from femb.layout.stacking import starts_of
 from femb.numerics.fronts import Fronts, dissected
 
 # Elimination order of the blocks of the system matrices, and the fill-in.
@@ -399,7 +400,7 @@ class StackedPattern(Pattern):
         counts = [int(np.searchsorted(each.block_start, each.n_v)) for each in patterns]
         rows = [len(each.sizes) - count for each, count in zip(patterns, counts, strict=True)]
         # blocks of rows follow the blocks of velocities of all models
-        first, first_row = _starts(counts), sum(counts) + _starts(rows) - np.array(counts)
+        first, first_row = starts_of(counts), sum(counts) + starts_of(rows) - np.array(counts)
 
         def blocks(word: int) -> Ints:
             """Numbers of blocks in the structures of all models, as those of all."""
@@ -409,14 +410,14 @@ class StackedPattern(Pattern):
 
         def joined(parts: list[Ints], counts: list[int]) -> Ints:
             """Numbers of all models, of parts with numbers in things of which each model has so many."""
-            return np.concatenate([part + first for part, first in zip(parts, _starts(counts), strict=True)])
+            return np.concatenate([part + first for part, first in zip(parts, starts_of(counts), strict=True)])
 
         data, edges = [each.size for each in patterns], [len(each.edges) for each in patterns]
         self.size = sum(data)
         self.lower, self.upper, self.targets = (
             joined([getattr(each, word) for each in patterns], data) for word in ("lower", "upper", "targets")
         )
-        diagonal = [each.diagonal + start for each, start in zip(patterns, _starts(data), strict=True)]
+        diagonal = [each.diagonal + start for each, start in zip(patterns, starts_of(data), strict=True)]
         kinds = [(each[:count], each[count:]) for each, count in zip(diagonal, counts, strict=True)]
         self.diagonal = np.concatenate([part for kind in zip(*kinds, strict=True) for part in kind])
         order, later = blocks(3), blocks(5)
@@ -430,7 +431,7 @@ class StackedPattern(Pattern):
     @cached_property
     def _rows_columns(self) -> tuple[Ints, Ints]:
         of_rows = [each.n - each.n_v for each in self._patterns]
-        first, first_row = _starts([each.n_v for each in self._patterns]), self.n_v + _starts(of_rows)
+        first, first_row = starts_of([each.n_v for each in self._patterns]), self.n_v + starts_of(of_rows)
         rows, columns = zip(
             *(
                 [np.where(own < each.n_v, own + start, own - each.n_v + start_row) for own in each.rows_columns()]
@@ -439,12 +440,6 @@ class StackedPattern(Pattern):
             strict=True,
         )
         return np.concatenate(rows).astype(self._kind), np.concatenate(columns).astype(self._kind)
-
-
-def _starts(counts: Sequence[int]) -> Ints:
-    """Where the things of each begin, of which it has so many."""
-    result: Ints = np.cumsum([0, *counts[:-1]], dtype=np.int64)
-    return result
 
 
 def _ramps(first: Ints, counts: Ints) -> Ints:
