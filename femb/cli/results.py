@@ -15,6 +15,7 @@ from femb.cli.options import CAMERA, DPI, FORCE, FRAME, ITEM, QUIET, RESULTS, SE
 from femb.cli.output import check_free, check_target, read_results, reported, say, wants_json
 
 if TYPE_CHECKING:
+    from femb.base.types import Floats
     from femb.results.results import Results
 
 
@@ -144,7 +145,8 @@ def _budget(
             with counted(quiet, "budget") as bar:
                 worst.append(worst_pointing(case, of, sources, window=window, progress=bar, **words, **over))
     target.parent.mkdir(parents=True, exist_ok=True)
-    required, largest = keys.get("required"), [each.sums for each in worst] or [None] * len(found)
+    required = keys.get("required")
+    largest: list[Floats | None] = [each.sums for each in worst] or [None] * len(found)
     plot_budgets(found, required, largest).savefig(target, dpi=dpi)
     kept = [] if required is None else [each.beside(required, own) for each, own in zip(found, largest, strict=True)]
     sums = [{word: each.total(word) for word in MEASURES} | {"window": each.window} for each in found]

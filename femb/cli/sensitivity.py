@@ -156,6 +156,6 @@ def identify(
             case, [(each, held) for each in data], by, priors=known, hold_out=chosen, channels=names, closed=closed,
             start=start, overrides=overrides,
         )  # fmt: skip
-        words = ("parameters", "start", "values", "deviations", "correlation", "singular", "chi2", "not_told")
-        words += ("freedom", "at_bound", "held_out", "noticed")
+        words = ["parameters", "start", "values", "deviations", "correlation", "singular", "chi2", "not_told"]
+        words += ["freedom", "at_bound", "held_out", "noticed"]
         say(*_written(found, file, *words), quiet=quiet)

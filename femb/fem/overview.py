@@ -14,7 +14,7 @@ from femb.base.bulk_cards import Units
 from femb.base.bulk_data import BulkData
 from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Tabled
-from femb.base.types import Floats, Sparse
+from femb.base.types import Bools, Floats, Sparse
 from femb.base.values import listed, vector, without_rounding
 from femb.fem.bulk_case import LoadSets, grid_sets, supports_of
 from femb.fem.bulk_model import read_structure
@@ -105,7 +105,7 @@ class DeckOverview(Tabled):
         if other.mass is not None:
             lines.append(f"mass {other.mass:.6g} in its units, {self.mass:.6g} kg here")
         lines.append("  there, Hz  mode here          Hz  difference     MAC")
-        shaped = mac.any(axis=1) if mac.size else np.zeros(len(other.frequencies), dtype=bool)
+        shaped: Bools = np.asarray(mac.any(axis=1)) if mac.size else np.zeros(len(other.frequencies), dtype=bool)
         # a mode here is that of one there: by shapes where there are any, else by frequencies
         apart = np.abs(np.log(np.maximum(self.frequencies, TINY) / np.maximum(other.frequencies, TINY)[:, None]))
         pairs = linear_sum_assignment(np.where(shaped[:, None], -mac, apart) if mac.size else apart)

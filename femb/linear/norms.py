@@ -142,9 +142,9 @@ def acting(space: StateSpace) -> tuple[Floats, Floats]:
         residue = seen @ V @ np.linalg.pinv(W.T @ V) @ W.T @ driven
         hidden[staying[alike]] = np.linalg.norm(residue) <= HIDDEN
         staying = staying[~alike]
-    V, W = (np.hstack([each[:, hidden].real, each[:, hidden].imag]) for each in (right, left))
-    kept = np.linalg.qr(W, mode="complete")[0][:, W.shape[1] :]
-    return (kept.T - kept.T @ V @ np.linalg.solve(W.T @ V, W.T)) / scale, kept * scale[:, None]
+    X, Y = (np.hstack([each[:, hidden].real, each[:, hidden].imag]) for each in (right, left))
+    kept = np.linalg.qr(Y, mode="complete")[0][:, Y.shape[1] :]
+    return (kept.T - kept.T @ X @ np.linalg.solve(Y.T @ X, Y.T)) / scale, kept * scale[:, None]
 
 
 def _balanced(of: StateSpace) -> Realisation:

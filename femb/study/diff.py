@@ -224,8 +224,8 @@ def _of_responses(first: Results, second: Results) -> Iterator[DiffRow]:
         scale, whole = float(np.max(np.abs(gains[0][:, p, m]))), float(np.max(np.abs(gains[0][:, p])))
         scale, k = scale if scale > RIGID * whole else whole, int(np.argmax(apart[:, p, m]))
         part = float(apart[k, p, m]) / scale if scale else np.inf if apart[k, p, m] else 0.0
-        values = (f"{abs(each[k, p, m]):.6g}" for each in gains)
-        yield DiffRow(f"{y} by {u}, {omega[k] / (2.0 * np.pi):.3g} Hz", "", *values, part if part > RIGID else 0.0)
+        a, b = (f"{abs(each[k, p, m]):.6g}" for each in gains)
+        yield DiffRow(f"{y} by {u}, {omega[k] / (2.0 * np.pi):.3g} Hz", "", a, b, part if part > RIGID else 0.0)
 
 
 def _of_arrays(first: Results, second: Results, names: tuple[str, str]) -> Iterator[DiffRow]:
@@ -233,7 +233,8 @@ def _of_arrays(first: Results, second: Results, names: tuple[str, str]) -> Itera
     for path in sorted({*first.arrays, *second.arrays}):
         name, one, two = path.split("/", 1)[-1], first.arrays.get(path), second.arrays.get(path)
         if one is None or two is None or one.shape != two.shape:
-            yield DiffRow(name, "", *("-" if each is None else f"{each.shape}" for each in (one, two)), np.inf)
+            a, b = ("-" if each is None else f"{each.shape}" for each in (one, two))
+            yield DiffRow(name, "", a, b, np.inf)
         elif one.dtype.kind in "biufc" and two.dtype.kind in "biufc":
             same = (one == two) | (np.isnan(one) & np.isnan(two))
             with np.errstate(invalid="ignore"):
