@@ -61,7 +61,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 # Files with the longest of the slow tests.
-LONG = ("test_site.py", "test_typing.py", "test_validation.py", "test_packaging.py", "test_generated.py")
+LONG = (
+    "test_site.py", "test_typing.py", "test_validation.py", "test_packaging.py", "test_generated.py", "test_worst.py",
+    "test_tuned_table.py", "test_shell_cases.py", "test_plain_kernels.py",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
