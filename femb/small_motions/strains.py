@@ -45,6 +45,12 @@ def of_columns(product: Callable[[Floats], Floats], x: Motion) -> Motion:
     return cast("Motion", result)
 
 
+def times(matrices: Floats, x: Floats) -> Floats:
+    """Products (e, i, k) of matrices (e, i, j) and columns (e, j, k), each as alone: BLAS rounds by their number."""
+    product: Floats = np.einsum("eij,ejk->eik", matrices, x)
+    return product
+
+
 @dataclass(frozen=True, eq=False)
 class ExactProducts:
     """Products with the stiffness and the damping of a state.
@@ -206,7 +212,7 @@ class StrainForces:
         moved = x[self.places]
         out: Floats = self.internal @ x + self.turned(x)
         relative = self._relative(moved, self.second, self.first)
-        on_first, on_second = self.by_first @ relative, self.by_second @ relative
+        on_first, on_second = times(self.by_first, relative), times(self.by_second, relative)
         if not np.any(self.forces):
             # what little rounding adds to the forces of an element has no sum
             on_second[:, :3] = -on_first[:, :3]
@@ -220,12 +226,12 @@ class StrainForces:
     def turned(self, x: Floats) -> Floats:
         """(n_v, k) the change of the forces of elements as they turn with their frames, by displacements x (n_v, k)."""
         out = np.zeros_like(x)
-        out[self.places[:, :3]] = -rotations.cross_matrix(self.forces) @ (self.axes @ x[self.places[:, 3:]])
+        out[self.places[:, :3]] = times(-rotations.cross_matrix(self.forces), times(self.axes, x[self.places[:, 3:]]))
         return out
 
     def _relative(self, moved: Floats, frames: Ints, to: Ints) -> Floats:
         """(e, 6, k): motions of frames less those that they have with the frames ``to`` as one rigid body."""
-        turn, relative = self.axes[to] @ moved[to, 3:], moved[frames] - moved[to]
-        relative[:, :3] += rotations.cross_matrix(self.positions[frames] - self.positions[to]) @ turn
-        relative[:, 3:] = moved[frames, 3:] - np.swapaxes(self.axes[frames], 1, 2) @ turn
+        turn, relative = times(self.axes[to], moved[to, 3:]), moved[frames] - moved[to]
+        relative[:, :3] += times(rotations.cross_matrix(self.positions[frames] - self.positions[to]), turn)
+        relative[:, 3:] = moved[frames, 3:] - times(np.swapaxes(self.axes[frames], 1, 2), turn)
         return relative
