@@ -52,10 +52,10 @@ class SmallMotions(Protocol):
 
 def check_declared(motion: SmallMotions, structures: Sequence[KnownStructure]) -> None:
     """Raise ModelError by the name of an item whose own forces resist a motion that its structures declare."""
-    D, turn = _moves(motion, structures)
+    D, largest, turn = _moves(motion, structures)
     if not np.any(D):
         return
-    system, largest, least = motion.system, np.max(np.abs(D), axis=1), 0.0
+    system, least = motion.system, 0.0
     u, q, still = motion.u[None], motion.q[None], np.zeros((1, system.n_v))
     found = []
     for batch, items in zip(system.batches, system.items_of_batches, strict=True):
@@ -77,17 +77,19 @@ def check_declared(motion: SmallMotions, structures: Sequence[KnownStructure]) -
             raise ModelError(_text(motion, items, set(rows.tolist())))
 
 
-def _moves(motion: SmallMotions, structures: Sequence[KnownStructure]) -> tuple[Floats, Floats]:
+def _moves(motion: SmallMotions, structures: Sequence[KnownStructure]) -> tuple[Floats, Floats, Floats]:
     """Displacements (n_v, 6) of all structures by the motions of each, one after the other, which no element couples;
-    and the rotations (6, F, 3) of their frames."""
+    the sizes (n_v,) of their terms, which cancel about a point beside the origin; the rotations (6, F, 3) of frames."""
     layout, system = motion.system.layout, motion.system
     free, D, turn = system.rigid_velocities(motion.q), np.zeros((system.n_v, 6)), np.zeros((6, len(layout.frames), 3))
+    terms = np.zeros(system.n_v)
     for each in structures:
         own = [j for k in each.frames for j in range(system.n_v)[motion.velocities_of(k)]]
         count = len(each.motions)
         D[own, :count] = (each.motions @ free[:, own]).T
+        terms[own] = np.max(np.abs(each.motions) @ np.abs(free[:, own]), axis=0, initial=0.0)
         turn[:count, list(each.frames)] = each.motions[:, None, 3:]
-    return D, turn
+    return D, terms, turn
 
 
 def _turned(motion: SmallMotions, x: Floats, turn: Floats) -> Floats:

@@ -292,3 +292,13 @@ def test_a_loose_body_beside_a_tank_of_springs_is_named():
     tank = femb.SloshingTank("water", 0.4, 0.2, 0.3, 2.0, body="hub", modes=1, model="spring")
     model = of_parts(hub(), tank, RigidBody("b", 1.0, 1.0, position=(3.0, 0.0, 0.0)))
     refuses("'b' can move without stiffness beside the held frame, in 6 ways", femb.modes, model, 2, held="hub")
+
+
+@pytest.mark.parametrize("place", [(0.0, 0.0, 0.0), (5.0, 0.0, 0.0), (-0.1, 3e3, 7.0)])
+@pytest.mark.parametrize("along", [(0.0, 0.0, -1.0), (0.6, 0.0, 0.8)])
+def test_a_spring_beside_the_origin_resists_what_one_at_the_origin_does(place, along):
+    """Along itself alone: turns about its anchor are sums that cancel, whose rounding is no force."""
+    ends = femb.SpringEnd(anchor=np.add(place, along)), femb.SpringEnd("tuned")
+    spring = femb.SpringDamper("und", *ends, stiffness=20.0, free_length=1.0)
+    found = femb.modes(of_parts(femb.RigidBody("tuned", 1.0, 0.1, position=place), spring))
+    np.testing.assert_allclose(found.frequencies, [np.sqrt(20.0) / (2.0 * np.pi)], rtol=1e-9)
