@@ -215,8 +215,8 @@ class ContinuousBatch(Batch):
                 if setting.command.columns is None:
                     text = (
                         f"sets {setting.label!r}, which takes sampled commands only: give the controller a period; "
-                        "continuous ones set wheels without max_speed and max_power, torques of loads in frame = "
-                        "'body', and motors about the axis of a hinge"
+                        "continuous ones set wheels without max_speed, max_power and fails_at, torques of loads in "
+                        "frame = 'body', and motors about the axis of a hinge"
                     )
                     raise ModelError.at((item.table, item.name), text)
                 columns.append(setting.command.columns)

@@ -181,7 +181,7 @@ class ReactionWheel(Hosted, Item):
     max_speed: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
     """at which the motor gives what holds it, against friction and the turn of the body, while its command exceeds
     that"""
-    fails_at: Annotated[float | None, Unit("s"), POSITIVE] = None
+    fails_at: Annotated[float | None, Unit("s"), NOT_NEGATIVE] = None
     """the instant from which the motor gives no torque, whatever is commanded; friction stays"""
     static_imbalance: Annotated[float, Unit("kg m"), NOT_NEGATIVE] = 0.0
     """mass times distance of its mass centre from the axis"""
@@ -297,7 +297,9 @@ class ReactionWheel(Hosted, Item):
         limit = layout.add_discrete(self.key("limit"), float(np.sign(self.speed) * (abs(self.speed) >= most)))
         if self.max_speed is not None:
             self._add_limit(layout, limit, most)
-        failed = layout.add_discrete(self.key("failed"), 0.0)
+        # of results that a run starts from, a wheel that is sound here has not failed
+        fails = self.fails_at is not None
+        failed = layout.add_discrete(self.key("failed"), float(self.fails_at == 0.0), carried=fails)
         if self.fails_at is not None:
             instant = Crossing(-1, self.fails_at)
             layout.add_update(

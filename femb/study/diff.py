@@ -10,6 +10,7 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.html import Tabled
+from femb.base.types import Floats
 from femb.case.text import parse_toml, text_of
 from femb.linear.state_space import StateSpace
 from femb.numerics.linear_systems import moving
@@ -22,6 +23,8 @@ SHOWN = 30
 ROUNDING = 1e-12
 # Frequencies below this part of the largest are those of rigid motions.
 RIGID = 1e-9
+# Of sensitivities, the arrays of names of derivatives' rows and columns.
+OF_TABLE = "parameters", "outputs"
 # Frequencies at which transfer functions are compared.
 FREQUENCIES = 40
 
@@ -63,7 +66,7 @@ class Diff(Tabled):
             return "\n".join([*lines, "no differences"])
         shown = changed[:SHOWN]
         width, one, two = (max(12, *(len(getattr(row, word)) for row in shown)) for word in ("name", "first", "second"))
-        pairs = self.kind in ("modes", "linear model", "case")
+        pairs = self.kind in ("modes", "linear model", "sensitivities", "case")
         heads = ("first", "second") if pairs else ("of size", "largest difference")
         two = max(two, len(heads[1]))
         lines.append(f"{'':{width}}  {heads[0]:>{one}}  {heads[1]:>{two}}  {'unit':10}{'part':>10}")
@@ -120,7 +123,7 @@ def diff(first: str | Path | Results, second: str | Path | Results) -> Diff:
     kinds = _kind(results[0]), _kind(results[1])
     if kinds[0] != kinds[1]:
         raise ResultError(f"{names[0]}: {kinds[0]}, {names[1]}: {kinds[1]}; give two of one kind")
-    of_kind = {"modes": _of_modes, "linear model": _of_linear, "run": _of_runs}.get(kinds[0], _of_arrays)
+    of_kind = OF_KIND.get(kinds[0], _of_arrays)
     return _sorted(kinds[0], names, of_kind(results[0], results[1], names))
 
 
@@ -185,7 +188,7 @@ def _of_modes(first: Results, second: Results, names: tuple[str, str]) -> Iterat
 
 def _of_linear(first: Results, second: Results, names: tuple[str, str]) -> Iterator[DiffRow]:
     poles = [StateSpace.of_results(each).eigenvalues() for each in (first, second)]
-    tables = [moving(values) for values in poles]
+    tables = [moving(values[np.isfinite(values)]) for values in poles]  # delays have poles at minus infinity
     yield _number("states", "-", float(len(poles[0])), float(len(poles[1])))
     for k in range(max(map(len, tables))):
         found = [values[k] if k < len(values) else None for values in tables]
@@ -193,7 +196,6 @@ def _of_linear(first: Results, second: Results, names: tuple[str, str]) -> Itera
         ratios = [None if each is None else float(-each.real / abs(each)) for each in found]
         yield _number(f"pole {k + 1}, frequency", "Hz", sizes[0], sizes[1])
         yield _number(f"pole {k + 1}, damping ratio", "-", ratios[0], ratios[1], scale=RIGID)
-
     yield from _of_responses(first, second)
 
 
@@ -208,8 +210,7 @@ def _of_responses(first: Results, second: Results) -> Iterator[DiffRow]:
         yield _number("period", "s", one.dt, two.dt)
         return
     inputs, outputs = ([x for x in getattr(one, word) if x in getattr(two, word)] for word in ("inputs", "outputs"))
-    sizes = np.abs(one.eigenvalues() if one.dt is None else np.log(one.eigenvalues()) / one.dt)
-    sizes = sizes[sizes > RIGID * np.max(sizes, initial=0.0)]
+    sizes = np.abs(moving((poles := one.eigenvalues())[np.isfinite(poles)]))
     ends = (0.1 * np.min(sizes), 3.0 * np.max(sizes)) if len(sizes) else (0.1, 10.0)
     omega = np.geomspace(ends[0], min(ends[1], np.inf if one.dt is None else np.pi / one.dt), FREQUENCIES)
     at = 1j * omega if one.dt is None else np.exp(1j * omega * one.dt)
@@ -228,6 +229,23 @@ def _of_responses(first: Results, second: Results) -> Iterator[DiffRow]:
         yield DiffRow(f"{y} by {u}, {omega[k] / (2.0 * np.pi):.3g} Hz", "", a, b, part if part > RIGID else 0.0)
 
 
+def _of_sensitivities(first: Results, second: Results, names: tuple[str, str]) -> Iterator[DiffRow]:
+    """Rows of the value of each parameter and output, and of each derivative, beside its part of the output."""
+    one, two = ({path.split("/")[1]: x for path, x in each.arrays.items()} for each in (first, second))
+    named = [[dict(zip(each[w].tolist(), range(len(each[w])), strict=True)) for each in (one, two)] for w in OF_TABLE]
+    units = [dict(zip(one[word].tolist(), one[f"{word}_units"].tolist(), strict=True)) for word in OF_TABLE]
+    for word, places, unit in zip(("nominal", "values"), named, units, strict=True):
+        for name in dict.fromkeys((*places[0], *places[1])):
+            pair = (float(x[word][at[name]]) if name in at else None for x, at in zip((one, two), places, strict=True))
+            yield _number(name, unit.get(name, ""), *pair)
+    for (y, i), (x, k) in product(named[1][0].items(), named[0][0].items()):
+        if y in named[1][1] and x in named[0][1]:
+            swing = abs(float(one["swings"][k])) or abs(float(one["nominal"][k]))
+            least = RIGID * abs(float(one["values"][i])) / swing if swing else 0.0
+            pair = float(one["derivatives"][i, k]), float(two["derivatives"][named[1][1][y], named[0][1][x]])
+            yield _number(f"{y} by {x}", f"{units[1][y]}/({units[0][x] or '-'})", *pair, scale=least)
+
+
 def _of_arrays(first: Results, second: Results, names: tuple[str, str]) -> Iterator[DiffRow]:
     """Rows of all arrays: numbers by their largest difference, texts by whether they are the same."""
     for path in sorted({*first.arrays, *second.arrays}):
@@ -238,13 +256,20 @@ def _of_arrays(first: Results, second: Results, names: tuple[str, str]) -> Itera
         elif one.dtype.kind in "biufc" and two.dtype.kind in "biufc":
             same = (one == two) | (np.isnan(one) & np.isnan(two))
             with np.errstate(invalid="ignore"):
-                apart = float(np.max(np.where(same, 0.0, np.abs(two - one)), initial=0.0))
-            size = float(np.max(np.abs(one[np.isfinite(one)]), initial=0.0))
-            part = apart / size if size and np.isfinite(apart) else 0.0 if apart == 0.0 else np.inf
-            yield DiffRow(name, "", f"{size:.4g}", f"{apart:.3g}", part)
+                apart = np.where(same, 0.0, np.abs(two - one))
+            size, largest = (float(np.max(np.abs(x[np.isfinite(x)]), initial=0.0)) for x in (one, apart))
+            parts = apart / _sizes_of(one, size) if size else np.where(apart == 0.0, 0.0, np.inf)
+            yield DiffRow(name, "", f"{size:.4g}", f"{largest:.3g}", float(np.max(parts, initial=0.0)))
         else:
             changed = int(np.sum(one != two))
             yield DiffRow(name, "", f"{one.size} texts", f"{changed} others", np.inf if changed else 0.0)
+
+
+def _sizes_of(x: Floats, size: float) -> Floats:
+    """The sizes of the entries of an array: of one with a positive diagonal, as of masses and stiffnesses of unlike
+    units, the roots of products of this; else the largest."""
+    diagonal = np.diag(x) if x.ndim == 2 and x.shape[0] == x.shape[1] else np.zeros(1)
+    return np.sqrt(np.outer(diagonal, diagonal)) if np.all(diagonal > ROUNDING * size) else np.full(x.shape, size)
 
 
 def _entries(path: Path) -> dict[str, Any]:
@@ -273,3 +298,7 @@ def _of_entries(first: dict[str, Any], second: dict[str, Any]) -> Iterator[DiffR
             yield DiffRow(
                 key, "", texts[0], texts[1], 0.0 if one == two and (key in first) == (key in second) else np.inf
             )
+
+
+# The rows of a kind of results; of others those of arrays.
+OF_KIND = {"modes": _of_modes, "linear model": _of_linear, "run": _of_runs, "sensitivities": _of_sensitivities}

@@ -170,3 +170,36 @@ def test_studies_and_other_results_by_their_arrays(tmp_path, monkeypatch):
     assert loads["beams/b/maximum"] == pytest.approx(1.0, rel=1e-6)
     assert femb.diff("a", "a").largest == femb.diff("loads_a.h5", "loads_a.h5").largest == 0.0
     refuses("give two of one kind", femb.diff, "a", "loads_b.h5", error=femb.ResultError)
+
+
+def test_sensitivities_by_their_names_and_masses_by_their_freedoms(tmp_path):
+    """Beside a modulus of 1e11 a force of 10 and one of 20 are no rounding; a mass of 2 and 3 beside one of 1e12."""
+    case = "[sections.s]\nshape = {{ tube = [0.02, 0.001] }}\nyoungs_modulus = 7e10\nshear_modulus = 3e10\n"
+    case += "density = 2700.0\n[beams.b]\nsection = 's'\nlength = 1.0\nelements = 1\n"
+    case += "start = {{ body = 'ground', direction = [1, 0, 0] }}\n[loads.f]\nbeam = 'b'\nforce = [0, 0, {}]\n"
+    paths = [tmp_path / f"{word}.h5" for word in "ab"]
+    for path, force in zip(paths, (0.1, 0.2), strict=True):
+        path.with_suffix(".toml").write_text(case.format(force))
+        by = ["sections.s.youngs_modulus", "loads.f.force.2"]
+        femb.sensitivities(path.with_suffix(".toml"), ["mass", "final of=beams.b.-1.deflection.z analysis=static"], by)\
+            .write(path)  # fmt: skip
+    rows = {row.name.split(" ")[0]: row.part for row in femb.diff(*paths).rows if row.part > 1e-6}
+    assert rows == {"loads.f.force.2": pytest.approx(1.0), "final": pytest.approx(1.0, rel=1e-6)}
+    words = np.diag([2.0, 1e12]), np.diag([3.0, 1e12])
+    others = [femb.Results({}, {"craig_bampton/mass": mass}) for mass in words]
+    assert femb.diff(*others).largest == pytest.approx(0.5)
+
+
+def test_sampled_loops_with_delays_have_poles_without_a_frequency(tmp_path):
+    """Those at z = 0, which decay at once, are none of the rows; twice the gain of the law is seen."""
+    plant = femb.StateSpace(
+        [[0, 1.0], [0, 0]], [[0], [1.0]], np.eye(2), np.zeros((2, 1)), ("x", "v"), ("u",), ("y", "r")
+    )
+    paths = [tmp_path / "one.h5", tmp_path / "two.h5"]
+    for path, gain in zip(paths, (1.0, 2.0), strict=True):
+        D = [[-0.5 * gain, -1.0]]
+        law = femb.LinearLaw("pd", [], [], [], D, inputs=("y", "r"), outputs=("u",), period=0.1, delay=0.2)
+        femb.loop(plant, [law]).write(path)
+    found = femb.diff(*paths)
+    assert found.largest > 0.1
+    assert all(np.isfinite(row.part) and "nan" not in row.first + row.second for row in found.rows)

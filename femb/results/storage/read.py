@@ -70,7 +70,8 @@ def find_results(path: Path) -> Path:
     with _naming(path):
         if not path.is_dir():
             return path
-        others = [file for file in sorted(path.glob("*.h5")) if file.name not in TABLES]
+        every = sorted(path.glob("*.h5"))
+        others = [file for file in every if file.name not in TABLES] or every
     file = path / "results.h5"
     part = part_of(file)
     if part.exists() and not is_finished(file):

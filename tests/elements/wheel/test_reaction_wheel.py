@@ -668,13 +668,26 @@ def test_a_wheel_that_fails_leaves_the_hub_as_it_turns(controlled, limits):
     assert [each.name for each in found["fails"].events] == ["wheels.w.failure"]
 
 
+def test_a_wheel_that_failed_is_sound_in_a_run_whose_wheel_never_fails(tmp_path):
+    """Else it stays dead, as one that fails at the start; 0.1 N m turn a sound one by 0.1/J_s."""
+    words = {"axis": (0, 0, 1), "spin_inertia": J_S, "torque": 0.1}
+    heavy = {"angular_velocity": None, "inertia": (1e9, 1e9, 1e9)}
+    ends = []
+    for fails, start in ((1.0, None), (1.0, "out"), (None, "out"), (0.0, None)):
+        wheel = femb.ReactionWheel("w", "hub", **words, **({} if fails is None else {"fails_at": fails}))
+        given = {} if start is None else {"start": {"results": str(tmp_path / "1.0.h5")}}
+        out = {"out": tmp_path / f"{fails}.h5"} if start is None else {}
+        ends.append(femb.simulate(hub_with(wheel, **heavy), duration=2.0, **given, **out).wheels["w"].speed[-1])
+    np.testing.assert_allclose(np.multiply(ends, J_S), [0.1, 0.1, 0.3, 0.0], rtol=1e-6, atol=1e-12)
+
+
 def test_a_wheel_that_will_fail_is_linear_before():
     model = hub_with(femb.ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=J_S, fails_at=5.0))
     assert np.abs(femb.linearize(model).B).max() > 0.0
 
 
 BAD = [
-    ({"fails_at": 0.0}, r"w\.fails_at: got 0\.0, must be greater than 0"),
+    ({"fails_at": -1.0}, r"w\.fails_at: got -1\.0, must be at least 0"),
     ({"body": None}, r"w\.body: got body = None and beam = None, wanted one of the two"),
     ({"body": "ground"}, r"w\.body: got 'ground', which is fixed: a wheel there moves nothing"),
     ({"body": "moon"}, r"w\.body: got 'moon', which is not in the model"),
