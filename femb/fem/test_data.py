@@ -246,7 +246,7 @@ def _systems(lines: list[str]) -> dict[int, _TestAxes]:
 
 @dataclass
 class _Universal:
-    """What the datasets of a universal file have; length, force : units in one m and one N.
+    """The content of datasets of a universal file; length, force : units in one m and one N.
 
     nodes : place, and the coordinate systems of the place and of shapes, by number. shapes : frequency (Hz), damping
     ratio and the vector (3,) at each node.

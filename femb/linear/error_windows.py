@@ -212,7 +212,7 @@ def _check_one_sample(instants: list[LoopInstant], period: float, laws: int, noi
 def _over_period(
     motion: SampledMotion, instants: list[LoopInstant], period: float, errors: tuple[str, ...], rows: list[int]
 ) -> tuple[Floats, Floats, list[Floats]]:
-    """What a period makes of the state, and of errors that samples add; and outputs by both where nothing happens."""
+    """A period: the state after it, and errors that samples add; and outputs by both where nothing happens."""
     blocks = motion.blocks(motion.waiting(), more=len(errors))
     size = blocks.x.shape[1] - len(errors)
     of_laws = [np.zeros((len(law.inputs), blocks.x.shape[1])) for law in motion.laws]

@@ -169,14 +169,14 @@ def _parts(N: Complexes, t: Floats) -> list[Complexes]:
 
 
 def _by_D(parts: list[list[Complexes]], start: int, E: Complexes) -> Iterator[Floats]:
-    """What a matrix E at a place of D adds to the inequalities."""
+    """The part of a matrix E at a place of D in the inequalities."""
     of = slice(start, start + len(E))
     for z, _, w, _ in parts:
         yield _real(z[of].conj().T @ E @ z[of] - w[of].conj().T @ E @ w[of])
 
 
 def _by_G(parts: list[list[Complexes]], start: int, E: Complexes) -> Iterator[Floats]:
-    """What a matrix E at a place of G adds to the inequalities."""
+    """The part of a matrix E at a place of G in the inequalities."""
     of = slice(start, start + len(E))
     for z, _, w, _ in parts:
         cross = -1j * z[of].conj().T @ E @ w[of]

@@ -448,7 +448,7 @@ def _at_rest(free: System, layout: FreeLayout, q: Floats, v: Floats, states: boo
 
 
 def _low_ranks(point: OperatingPoint) -> tuple[LowRank, list[LowRank]]:
-    """Of damping and stiffness: what functions of the state and laws give, and what couples many, as modal damping."""
+    """Parts of damping and stiffness: by functions of states and laws, and by what couples many, as modal damping."""
     few: list[LowRank] = [point.of_functions()]
     many: list[LowRank] = []
     for batch in point.system.batches:

@@ -129,7 +129,7 @@ class Statics(StaticEquations):
     def factors(
         self, x: Trial, at: Unbalanced, regularisation: Regularisation, neutral: NeutralMotions | None
     ) -> KnownFactors:
-        """Those of the stiffness at a trial, with what the regularisation adds and with neutral motions held."""
+        """Factors of the stiffness at a trial, with what the regularisation adds and with neutral motions held."""
         twin = self.twin
         stiffness, jacobian = self.matrices(at.state, x.q, x.multipliers, at.system)
         weight = np.zeros(twin.n_c)

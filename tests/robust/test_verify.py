@@ -131,13 +131,8 @@ SAMPLED = """controllers.attitude={kind="pd", attitude="bodies.hub.attitude", ra
 bandwidth=0.15, outputs=["loads.torquer.torque"], period=0.1, delay=0.1}"""
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        pytest.param([], id="continuous", marks=pytest.mark.slow),
-        pytest.param(["--set", SAMPLED.replace("\n", " ")], id="sampled"),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [[], ["--set", SAMPLED.replace("\n", " ")]], ids=["continuous", "sampled"])
 def test_a_command_runs_the_worst_parameters_in_time(tmp_path, more):
     path = tmp_path / "satellite.toml"
     path.write_text(CASE.replace("damping = 10.5", "damping = 100.0"), encoding="utf-8")

@@ -648,8 +648,10 @@ def test_a_wheel_that_starts_at_its_limit_stays_there():
     assert freed.wheels["w"].speed[-1] > -1.0
 
 
-@pytest.mark.parametrize("limits", [{}, {"max_speed": 20.0, "max_torque": 0.5}])
-@pytest.mark.parametrize("controlled", [{"period": 0.1}, {"period": 0.1, "delay": 0.03}])
+@pytest.mark.parametrize(
+    ("controlled", "limits"),
+    [({"period": 0.1}, {}), ({"period": 0.1, "delay": 0.03}, {"max_speed": 20.0, "max_torque": 0.5})],
+)
 def test_a_wheel_that_fails_leaves_the_hub_as_it_turns(controlled, limits):
     """Between two samples: up to then nothing differs, from then on nothing changes the speed of hub and wheel."""
     found = {}
