@@ -220,9 +220,13 @@ def _of_responses(first: Results, second: Results) -> Iterator[DiffRow]:
         ]
         for of in (one, two)
     ]
-    apart = np.abs(gains[1] - gains[0])
+    apart, sizes = np.abs(gains[1] - gains[0]), np.max(np.abs(gains[0]), axis=0)
+    largest: dict[tuple[str, ...], float] = {}  # by the units: what is rounding beside it differs by parts of it
     for (p, y), (m, u) in product(enumerate(outputs), enumerate(inputs)):
-        scale, whole = float(np.max(np.abs(gains[0][:, p, m]))), float(np.max(np.abs(gains[0][:, p])))
+        units = one.units.get(y, ""), one.units.get(u, "")
+        largest[units] = max(largest.get(units, 0.0), float(sizes[p, m]))
+    for (p, y), (m, u) in product(enumerate(outputs), enumerate(inputs)):
+        scale, whole = float(sizes[p, m]), largest[one.units.get(y, ""), one.units.get(u, "")]
         scale, k = scale if scale > RIGID * whole else whole, int(np.argmax(apart[:, p, m]))
         part = float(apart[k, p, m]) / scale if scale else np.inf if apart[k, p, m] else 0.0
         a, b = (f"{abs(each[k, p, m]):.6g}" for each in gains)
@@ -256,7 +260,7 @@ def _of_arrays(first: Results, second: Results, names: tuple[str, str]) -> Itera
         elif one.dtype.kind in "biufc" and two.dtype.kind in "biufc":
             same = (one == two) | (np.isnan(one) & np.isnan(two))
             with np.errstate(invalid="ignore"):
-                apart = np.where(same, 0.0, np.abs(two - one))
+                apart = np.where(same, 0.0, np.where(np.isnan(one) | np.isnan(two), np.inf, np.abs(two - one)))
             size, largest = (float(np.max(np.abs(x[np.isfinite(x)]), initial=0.0)) for x in (one, apart))
             parts = apart / _sizes_of(one, size) if size else np.where(apart == 0.0, 0.0, np.inf)
             yield DiffRow(name, "", f"{size:.4g}", f"{largest:.3g}", float(np.max(parts, initial=0.0)))

@@ -203,3 +203,10 @@ def test_sampled_loops_with_delays_have_poles_without_a_frequency(tmp_path):
     found = femb.diff(*paths)
     assert found.largest > 0.1
     assert all(np.isfinite(row.part) and "nan" not in row.first + row.second for row in found.rows)
+
+
+def test_an_output_without_a_value_in_one_of_two_studies_differs():
+    """An event that did not happen has none; in both it is the same."""
+    first, second = (femb.Results({}, {"sweep/outputs/t": np.array(values)}) for values in ([3.0], [np.nan]))
+    assert femb.diff(first, second).largest == femb.diff(second, first).largest == np.inf
+    assert femb.diff(second, second).largest == 0.0
