@@ -489,16 +489,19 @@ class WheelBatch(MassiveElements):
         return torque
 
     def limited(self, u: Floats, v: Floats) -> dict[str, float]:
-        """Torques (N m) that power or speed leave of commands, by input, where these limit them."""
-        own, commanded = u[self.index[:, INPUTS]], u[self.index[:, INPUTS] + 1]
-        torques = zip(self.items, self.motor_torque(u[None], v[None])[0], own, own + commanded, strict=True)
-        return {item.key("torque"): float(x - given) for item, x, given, wanted in torques if x != wanted}
+        """Torques (N m) that power or speed leave of commands, by input, where these limit them, or a motor failed."""
+        own, commanded, failed = (u[self.index[:, INPUTS] + k] for k in (0, 1, 3))
+        torques = zip(self.items, self.motor_torque(u[None], v[None])[0], own, own + commanded, failed, strict=True)
+        return {item.key("torque"): float(x - given) for item, x, given, wanted, bad in torques if bad or x != wanted}
 
     def input_derivative(self, u: Floats, q: Floats, v: Floats, k: int) -> Floats:
-        """By the torque of a motor: none where its power or its speed limits it, equations (4a) and (4b)."""
+        """By the torque of a motor: none once it failed, or where its power or its speed limits it, equations (4a) and
+        (4b)."""
         row, number = np.zeros(len(v)), int(np.searchsorted(self.index[:, INPUTS], k, side="right")) - 1
-        wanted = u[self.index[number, INPUTS]] + u[self.index[number, INPUTS] + 1]
-        row[self.index[number, SPEED]] = -float(self.motor_torque(u[None], v[None])[0, number] == wanted)
+        first = self.index[number, INPUTS]
+        wanted, failed = u[first] + u[first + 1], u[first + 3]
+        acts = not failed and self.motor_torque(u[None], v[None])[0, number] == wanted
+        row[self.index[number, SPEED]] = -float(acts)
         return row
 
     def supply_account(self, own: str) -> str:

@@ -131,7 +131,7 @@ class ShapedBody:
         """The shapes of a reduced body: its coordinates are motions of its interfaces, and modes."""
         k, n = len(body.interfaces), body.size
         motions = np.zeros((k, 6, n))
-        motions[1:, :, : 6 * (k - 1)] = np.eye(6 * (k - 1)).reshape(k - 1, 6, -1)
+        motions[1:, :, : 6 * (k - 1)] = np.eye(6 * (k - 1)).reshape(k - 1, 6, 6 * (k - 1))
         left_out = ("cells", "interface_names", "damping_ratio", *ROWS)
         values = {part.name: getattr(body, part.name) for part in fields(body) if part.name not in left_out}
         arrays = {name: np.asarray(value) for name, value in values.items() if value is not None}

@@ -268,11 +268,11 @@ class Watched:
             return self.members
         x = np.linspace(0.0, 1.0, LOOKS + 1)[:, None]
         h = end - start
-        (c0, r0), (c1, r1) = ([each[self.numbers] for each in pair] for pair in (before, after))
-        c = c0 + x * (h * r0 + x * (3.0 * (c1 - c0) - h * (2.0 * r0 + r1) + x * (2.0 * (c0 - c1) + h * (r0 + r1))))
-        c[-1] = c1
-        of_time = self.numbers < 0
-        c[:, of_time] = start + h * x
+        of_joint, c = self.numbers >= 0, np.tile(start + h * x, len(self.numbers))
+        (c0, r0), (c1, r1) = ([each[self.numbers[of_joint]] for each in pair] for pair in (before, after))
+        cubic = c0 + x * (h * r0 + x * (3.0 * (c1 - c0) - h * (2.0 * r0 + r1) + x * (2.0 * (c0 - c1) + h * (r0 + r1))))
+        c[:, of_joint] = cubic
+        c[-1, of_joint] = c1
         values = self.signs * (c - self.levels)
         a, b = values[:-1], values[1:]
         up = (a < 0.0) & (b >= 0.0) & (self.directions >= 0)

@@ -181,3 +181,11 @@ def test_command_reduces_a_finished_body(boom, tmp_path):
     assert "modes: got 40, the source has 4" in refused
     other = said("reduce", tmp_path / "boom.npz", "--effective-mass", "0.9", code=2)
     assert "is a reduced body, to which --effective-mass does not apply" in other
+
+
+def test_a_body_of_one_interface_loses_modes_alone():
+    """It has no motions of other interfaces."""
+    held = Particles(interfaces=1, modes=4).reduced(second=False, psi2=False)
+    body = reduce_further(held, modes=2).body
+    assert (len(body.interfaces), body.size) == (1, 2)
+    np.testing.assert_allclose(np.diag(body.K) / np.diag(body.M), eigh(held.K, held.M)[0][:2], rtol=1e-9)

@@ -353,3 +353,15 @@ def test_outputs_of_the_audit_are_refused_before_a_run():
     study = femb.Study(case, {"stiffness": {"values": [1.0, 1.2]}}, outputs, design="list", run=femb.Run(**RUN))
     refuses(r"outputs.error.of: runs that are integrated together have no audit", femb.sweep, study, together=True)
     assert made == []
+
+
+def test_wheels_of_members_fail_each_at_its_instant():
+    """Members without joints: of what crosses the clock alone; 0.1 N m turn each up to then, by 0.1 t/J_s."""
+    models = []
+    for fails in (0.3, 0.8):
+        model = femb.Model("wheel")
+        model.add(femb.RigidBody("hub", 50.0, (1e9, 1e9, 1e9)))
+        model.add(femb.ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=0.05, torque=0.1, fails_at=fails))
+        models.append(model)
+    _, speeds = femb.simulate_ensemble(models, duration=1.0, output_interval=0.1).history("wheels.w.speed")
+    np.testing.assert_allclose(speeds[:, -1], [0.6, 1.6], rtol=1e-9)

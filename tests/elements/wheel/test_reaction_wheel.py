@@ -688,6 +688,17 @@ def test_a_wheel_that_will_fail_is_linear_before():
     assert np.abs(femb.linearize(model).B).max() > 0.0
 
 
+def test_a_law_at_its_reference_has_no_effect_by_a_wheel_that_failed():
+    """Though the command is zero there, as that of a sound one."""
+    model = hub_with(
+        femb.ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=J_S, fails_at=0.0), angular_velocity=None
+    )
+    assert not np.any(femb.linearize(model).B)
+    model.add(femb.PDController("pd", "bodies.hub", rate="bodies.hub", wheels=["w"], bandwidth=0.5, period=0.1))
+    loop = femb.loop(model)
+    assert (loop.stable, loop.without_effect) == (False, ("wheels.w.torque",))
+
+
 BAD = [
     ({"fails_at": -1.0}, r"w\.fails_at: got -1\.0, must be at least 0"),
     ({"body": None}, r"w\.body: got body = None and beam = None, wanted one of the two"),
