@@ -240,14 +240,14 @@ def _of_sensitivities(first: Results, second: Results, names: tuple[str, str]) -
     units = [dict(zip(one[word].tolist(), one[f"{word}_units"].tolist(), strict=True)) for word in OF_TABLE]
     for word, places, unit in zip(("nominal", "values"), named, units, strict=True):
         for name in dict.fromkeys((*places[0], *places[1])):
-            pair = (float(x[word][at[name]]) if name in at else None for x, at in zip((one, two), places, strict=True))
-            yield _number(name, unit.get(name, ""), *pair)
+            a, b = (float(x[word][at[name]]) if name in at else None for x, at in zip((one, two), places, strict=True))
+            yield _number(name, unit.get(name, ""), a, b)
     for (y, i), (x, k) in product(named[1][0].items(), named[0][0].items()):
         if y in named[1][1] and x in named[0][1]:
             swing = abs(float(one["swings"][k])) or abs(float(one["nominal"][k]))
             least = RIGID * abs(float(one["values"][i])) / swing if swing else 0.0
-            pair = float(one["derivatives"][i, k]), float(two["derivatives"][named[1][1][y], named[0][1][x]])
-            yield _number(f"{y} by {x}", f"{units[1][y]}/({units[0][x] or '-'})", *pair, scale=least)
+            a, b = float(one["derivatives"][i, k]), float(two["derivatives"][named[1][1][y], named[0][1][x]])
+            yield _number(f"{y} by {x}", f"{units[1][y]}/({units[0][x] or '-'})", a, b, scale=least)
 
 
 def _of_arrays(first: Results, second: Results, names: tuple[str, str]) -> Iterator[DiffRow]:
