@@ -298,8 +298,8 @@ class ReactionWheel(Hosted, Item):
         if self.max_speed is not None:
             self._add_limit(layout, limit, most)
         # of results that a run starts from, a wheel that is sound here has not failed
-        fails = self.fails_at is not None
-        failed = layout.add_discrete(self.key("failed"), float(self.fails_at == 0.0), carried=fails)
+        carried = self.fails_at is not None
+        failed = layout.add_discrete(self.key("failed"), float(self.fails_at == 0.0), carried)
         if self.fails_at is not None:
             instant = Crossing(-1, self.fails_at)
             layout.add_update(

@@ -187,7 +187,8 @@ def _of_modes(first: Results, second: Results, names: tuple[str, str]) -> Iterat
 
 
 def _of_linear(first: Results, second: Results, names: tuple[str, str]) -> Iterator[DiffRow]:
-    poles = [StateSpace.of_results(each).eigenvalues() for each in (first, second)]
+    spaces = StateSpace.of_results(first), StateSpace.of_results(second)
+    poles = [space.eigenvalues() for space in spaces]
     tables = [moving(values[np.isfinite(values)]) for values in poles]  # delays have poles at minus infinity
     yield _number("states", "-", float(len(poles[0])), float(len(poles[1])))
     for k in range(max(map(len, tables))):
@@ -196,12 +197,14 @@ def _of_linear(first: Results, second: Results, names: tuple[str, str]) -> Itera
         ratios = [None if each is None else float(-each.real / abs(each)) for each in found]
         yield _number(f"pole {k + 1}, frequency", "Hz", sizes[0], sizes[1])
         yield _number(f"pole {k + 1}, damping ratio", "-", ratios[0], ratios[1], scale=RIGID)
-    yield from _of_responses(first, second)
+    yield from _of_responses(*spaces, np.abs(tables[0]))
 
 
-def _of_responses(first: Results, second: Results) -> Iterator[DiffRow]:
-    """Rows of the largest difference of each transfer function that both have, in units of the output by the input."""
-    one, two = (StateSpace.of_results(each) for each in (first, second))
+def _of_responses(one: StateSpace, two: StateSpace, rates: Floats) -> Iterator[DiffRow]:
+    """Rows of the largest difference of each transfer function that both have, in units of the output by the input.
+
+    rates (k,) : 1/s, of the poles of the first, between and beside which they are compared.
+    """
     for word in ("inputs", "outputs"):
         for name in sorted({*getattr(one, word)} ^ {*getattr(two, word)}):
             has = name in getattr(one, word)
@@ -210,8 +213,7 @@ def _of_responses(first: Results, second: Results) -> Iterator[DiffRow]:
         yield _number("period", "s", one.dt, two.dt)
         return
     inputs, outputs = ([x for x in getattr(one, word) if x in getattr(two, word)] for word in ("inputs", "outputs"))
-    sizes = np.abs(moving((poles := one.eigenvalues())[np.isfinite(poles)]))
-    ends = (0.1 * np.min(sizes), 3.0 * np.max(sizes)) if len(sizes) else (0.1, 10.0)
+    ends = (0.1 * np.min(rates), 3.0 * np.max(rates)) if len(rates) else (0.1, 10.0)
     omega = np.geomspace(ends[0], min(ends[1], np.inf if one.dt is None else np.pi / one.dt), FREQUENCIES)
     at = 1j * omega if one.dt is None else np.exp(1j * omega * one.dt)
     gains = [
