@@ -288,7 +288,9 @@ class Controller(Item):
                     raise ModelError.at(self._path, f"reads {name!r}, {text}")
             elif table not in tables or not rest:
                 named = [f"{item.table}.{item.name}" for item in model.items() if item.name == table]
-                meant = nearest(table, named or known_signals(layout, model), 0.0 if named else 0.6)
+                meant = f"; did you mean {', '.join(map(repr, named))}?" if named else nearest(
+                    name, known_signals(layout, model)
+                )  # fmt: skip
                 raise ModelError.at(
                     self._path, f"reads {name!r}, wanted TABLE.NAME.QUANTITY, as bodies.hub.turn{meant}"
                 )

@@ -89,11 +89,11 @@ def listed(names: Sequence[str], most: int = 8, separator: str = ", ") -> str:
     return separator.join(names[:most]) + (f"{separator.rstrip(', ')} and {more} more" if more > 0 else "")
 
 
-def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str:
-    """Advice for a misspelt name: the closest of those that are known; least : part by which they are alike."""
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Advice for a misspelt name: the closest of those that are known."""
     from difflib import get_close_matches
 
-    close = get_close_matches(name, known, n=3, cutoff=least)
+    close = get_close_matches(name, known, n=3, cutoff=0.6)
     return f"; did you mean {', '.join(map(repr, close))}?" if close else ""
 
 

@@ -1015,3 +1015,5 @@ def test_a_name_without_its_table_gets_that_of_its_item():
         femb.PDController("pd", "att", rate="bodies.hub", bandwidth=1.0, outputs=["loads.act.torque"], period=0.1),
     )  # fmt: skip
     refuses(r"reads 'att\.attitude', wanted TABLE.*; did you mean 'sensors\.att'\?$", System, model)
+    misspelt = of_parts(*(replace(each, attitude="bodis.hub") if each.name == "pd" else each for each in model.items()))
+    refuses(r"reads 'bodis\.hub\.attitude', wanted TABLE.*did you mean 'bodies\.hub\.attitude'", System, misspelt)
